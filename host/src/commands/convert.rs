@@ -3,21 +3,19 @@
 use crate::args::kind::Kind;
 use crate::commands::{Run, check_stdin_once};
 use crate::context::Context;
-use crate::convert::{Casts, Changer, Input, Manifest, Plan, Reading, read_bits, stem_of};
+use crate::convert::{Casts, Changer, Input, Made, Manifest, Plan, Reading, ZEROED, read_bits, stem_of};
 use crate::error::{Error, Outcome};
 use crate::exit::Exit;
 use crate::input::remote::check_output_directory;
 use crate::output::directory::Folder;
-use crate::output::file::{Product, check_output_path};
+use crate::output::file::{Closed, Product, check_output_path};
 use crate::output::overwrite::{check_not_input, is_same_place};
 use crate::print::diagnostic::say;
 use crate::text::shown_text;
 use safetensors_convert::numbers::Report;
 use std::collections::HashMap;
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
-
-/// What an error about the manifest adds.
-const WRITTEN: &str = "; the output itself was written, and stays";
 
 /// Convert files of other formats to safetensors and back, and cast tensors to other dtypes
 ///
@@ -68,6 +66,12 @@ pub struct Convert {
     json: bool,
 }
 
+/// An output without its name yet, the changes in its numbers, and its entry in the manifest.
+type Written = (Closed, Vec<(usize, Report)>, Option<Made>);
+
+/// An output that waits for its name, its entry in the manifest, and what is printed about it.
+type Waiting = (Closed, Option<Made>, Vec<u8>);
+
 /// Inputs, and the output that they become.
 type Job<'j> = (&'j [PathBuf], PathBuf);
 
@@ -89,8 +93,8 @@ impl Run for Convert {
         let job = (inputs, output.to_path_buf());
         let kind = self.check(&job)?;
         let mut manifest = self.begin_manifest(context, std::slice::from_ref(&job))?;
-        self.convert(context, &job, kind, manifest.as_mut())?;
-        manifest.map_or(Ok(()), Manifest::finish).map_err(|error| error.and(WRITTEN))?;
+        self.convert(context, &job, kind, manifest.as_mut(), None)?;
+        finish(context, manifest)?;
         Ok(Exit::Good)
     }
 }
@@ -123,7 +127,8 @@ impl Convert {
         Ok(kind)
     }
 
-    /// Converts each input to a file in a directory. An error about one does not stop the others.
+    /// Converts each input to a file in a directory. An error about one does not stop the others, but if
+    /// numbers became 0, nothing is written.
     fn convert_each(&self, context: &Context, inputs: &[PathBuf], folder: &Path) -> Outcome {
         check_output_directory(folder)?;
         let jobs = inputs.iter().map(|input| {
@@ -134,19 +139,30 @@ impl Convert {
         check_outputs(&jobs)?;
         let made = if self.dry_run { None } else { Some(Folder::make(folder)?) };
         let mut manifest = self.begin_manifest(context, &jobs)?;
-        let mut worst = Exit::Good;
+        let (mut worst, mut waiting) = (Exit::Good, Vec::new());
         for job in &jobs {
-            let kind = self.check(job);
-            let result = kind.and_then(|kind| self.convert(context, job, kind, manifest.as_mut()));
-            worst = worst.max(match result {
+            let waiting = self.casts.rejects_zeros().then_some(&mut waiting);
+            let converted = |kind| self.convert(context, job, kind, manifest.as_mut(), waiting);
+            worst = worst.max(match self.check(job).and_then(converted) {
                 Ok(()) => Exit::Good,
                 // It is said once.
                 Err(error) if error.exit() == Exit::Interrupted => return Err(error),
+                Err(error) if error.kind() == Some(ZEROED) => return Err(error),
                 Err(error) => say(&error, self.json),
             });
             context.check()?;
         }
-        manifest.map_or(Ok(()), Manifest::finish).map_err(|error| error.and(WRITTEN))?;
+        for (file, made, text) in waiting {
+            if let Err(error) = file.finish() {
+                worst = worst.max(say(&error, self.json));
+                continue;
+            }
+            if let Some(manifest) = &mut manifest {
+                manifest.add(made);
+            }
+            io::stdout().write_all(&text)?;
+        }
+        finish(context, manifest)?;
         // A directory without files is removed.
         drop(made);
         Ok(worst)
@@ -166,12 +182,14 @@ impl Convert {
         Manifest::create(context, path, self.force).map(Some)
     }
 
+    /// Converts inputs to one output. It is put in place and printed about at once, or waits for that.
     fn convert(
         &self,
         context: &Context,
         (inputs, path): &Job<'_>,
         kind: Kind,
         manifest: Option<&mut Manifest>,
+        waiting: Option<&mut Vec<Waiting>>,
     ) -> Result<(), Error> {
         let output = (path.as_path(), kind);
         let mut input = Input::open(context, inputs, &self.reading, output)?;
@@ -183,34 +201,48 @@ impl Convert {
         self.manifest.iter().try_for_each(|manifest| input.must_not_be(manifest))?;
         read_bits(&mut input, &self.casts.from_bits)?;
         let plan = Plan::new(&input, &self.casts, &self.reading, output)?;
-        let reports = if self.dry_run { None } else { Some(self.write(context, &plan, manifest)?) };
-        let written = || std::fs::metadata(path).map_err(|error| Error::not_read(path, error));
-        let bytes = if self.dry_run { plan.len()? } else { Some(written()?.len()) };
-        match self.json {
-            true => plan.print_json(inputs, reports.as_deref(), bytes),
-            false => plan.print(reports.as_deref(), bytes),
+        let print = |reports, bytes, out: &mut dyn Write| match self.json {
+            true => plan.print_json(inputs, reports, bytes, out),
+            false => plan.print(reports, bytes, out),
+        };
+        let mut out = BufWriter::new(io::stdout());
+        if self.dry_run {
+            print(None, plan.len()?, &mut out)?;
+            return Ok(out.flush()?);
         }
+        let (file, reports, made) = self.write(context, &plan)?;
+        if let Some(waiting) = waiting {
+            let mut text = Vec::new();
+            print(Some(&reports), plan.len()?, &mut text)?;
+            waiting.push((file, made, text));
+            return Ok(());
+        }
+        file.finish()?;
+        if let Some(manifest) = manifest {
+            manifest.add(made);
+        }
+        let written = std::fs::metadata(path).map_err(|error| Error::not_read(path, error))?;
+        print(Some(&reports), Some(written.len()), &mut out)?;
+        Ok(out.flush()?)
     }
 
-    /// Writes the output and adds it to the manifest. Returns the changes in the numbers.
-    fn write(
-        &self,
-        context: &Context,
-        plan: &Plan<'_>,
-        manifest: Option<&mut Manifest>,
-    ) -> Result<Vec<Option<Report>>, Error> {
-        let mut changer = Changer::new(context, plan, manifest.is_some());
+    /// Writes the output under a temporary name. Returns it, the changes in the numbers, and its entry in the
+    /// manifest.
+    fn write(&self, context: &Context, plan: &Plan<'_>) -> Result<Written, Error> {
+        let has_manifest = self.manifest.is_some();
+        let mut changer = Changer::new(context, plan, has_manifest);
         let product = Product::create(context, plan.output, self.force)?;
         let product = plan.write(product, self.compress, &mut changer)?;
-        let files = if manifest.is_some() { plan.input.sums(context)? } else { Vec::new() };
+        let files = has_manifest.then(|| plan.input.sums(context)).transpose()?;
         plan.input.check_unchanged()?;
-        product.finish()?;
-        if let Some(manifest) = manifest {
-            let added = manifest.add(context, plan, files, changer.sums.as_deref().unwrap_or_default());
-            added.map_err(|error| error.and(WRITTEN))?;
-        }
-        Ok(changer.reports)
+        let made = files.zip(changer.sums).map(|(files, sums)| Made::new(plan, files, &sums));
+        Ok((product.close()?, changer.reports, made))
     }
+}
+
+fn finish(context: &Context, manifest: Option<Manifest>) -> Result<(), Error> {
+    let finished = manifest.map_or(Ok(()), |manifest| manifest.finish(context));
+    finished.map_err(|error| error.and("; the output itself was written, and stays"))
 }
 
 /// # Errors

@@ -10,12 +10,15 @@ use crate::text::{grouped, quoted};
 use crate::threads::{cores, stream};
 use crate::work::Work;
 use embedded_safetensors::Dtype;
-use safetensors_convert::numbers::{Caster, Decoder, Largest, Quantizer, Report, Scales, is_float};
+use safetensors_convert::numbers::{Caster, Decoder, Largest, Quantizer, Report, Scales};
 use sha2::{Digest, Sha256};
 use std::cell::RefCell;
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::iter;
+
+/// The code of the error that numbers would become 0.
+pub const ZEROED: &str = "zeroed";
 
 /// Threads are not worth it for a tensor of up to this many bytes.
 const SHORT: u64 = 1 << 20;
@@ -29,8 +32,10 @@ pub struct Changer<'i> {
     work: Work,
     /// The scales of the last quantised tensor, in row order.
     scales: Option<(&'i Tensor, File)>,
-    /// The changes in the numbers of each tensor that was made, if it was cast.
-    pub reports: Vec<Option<Report>>,
+    /// The number of tensors that were made.
+    made: usize,
+    /// The changes in the numbers of each that was cast, with its index.
+    pub reports: Vec<(usize, Report)>,
     /// The SHA-256 of the bytes of each tensor that was made, if they are wanted.
     pub sums: Option<Vec<[u8; 32]>>,
 }
@@ -39,8 +44,9 @@ impl<'i> Changer<'i> {
     /// `sums`: whether the bytes of each tensor are summed.
     pub fn new(context: &Context, plan: &'i Plan<'i>, sums: bool) -> Self {
         let work = context.work("converting", plan.tensors.iter().map(bytes_read).sum());
-        let reports = Vec::with_capacity(plan.tensors.len());
-        Self { plan, work, scales: None, reports, sums: sums.then(Vec::new) }
+        let is_cast = |planned: &&Planned<'_>| !matches!(planned.change, Change::Keep | Change::Scales(_));
+        let reports = Vec::with_capacity(plan.tensors.iter().filter(is_cast).count());
+        Self { plan, work, scales: None, made: 0, reports, sums: sums.then(Vec::new) }
     }
 
     /// Passes the converted bytes of a tensor to `take`.
@@ -64,7 +70,8 @@ impl<'i> Changer<'i> {
             Change::Scales(scale) => self.give_scales(tensor, rows_of(tensor, scale), counted).map(|()| None),
             Change::Unscale { to, scales } => self.unscale(tensor, to, scales, counted).map(Some),
         }?;
-        self.reports.push(report);
+        self.reports.extend(report.map(|report| (self.made, report)));
+        self.made += 1;
         if let (Some(sums), Some(sum)) = (&mut self.sums, sum) {
             sums.push(sum.finalize().into());
         }
@@ -87,7 +94,7 @@ impl<'i> Changer<'i> {
     fn cast(&self, tensor: &Tensor, to: Dtype, take: Take<'_>) -> Result<Report, Error> {
         let cast = |piece: &mut Piece<Caster>| piece.tool.cast(&piece.bytes, &mut piece.out);
         let report = self.report_chunks(tensor, &self.caster(tensor, to)?, None, cast, take)?;
-        if report.zeroed == 0 || is_float(to) || self.plan.casts.allow_zeros {
+        if report.zeroed == 0 || !self.plan.casts.rejects_zeros() {
             return Ok(report);
         }
         let sentence = format!(
@@ -97,7 +104,7 @@ impl<'i> Changer<'i> {
             grouped(report.zeroed),
             grouped(report.values)
         );
-        Err(Error::bad(&self.plan.input.file_of(tensor).path, "zeroed", sentence))
+        Err(Error::bad(&self.plan.input.file_of(tensor).path, ZEROED, sentence))
     }
 
     fn caster(&self, tensor: &Tensor, to: Dtype) -> Result<Caster, Error> {

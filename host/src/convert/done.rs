@@ -3,7 +3,6 @@
 use super::plan::{Change, Plan, Planned, Reason};
 use super::source::{LeftOut, Source};
 use crate::args::kind::Kind;
-use crate::error::Error;
 use crate::json::{self, List};
 use crate::table::{Side, Table, print_long};
 use crate::text::{counted, grouped, quoted, short, shown_text};
@@ -11,17 +10,17 @@ use embedded_safetensors::Dtype;
 use safetensors_convert::numbers::Report;
 use serde::Serialize;
 use std::borrow::Cow;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::path::PathBuf;
 
 /// The most tensors of a table: thousands of lines hide those that matter.
 const SHOWN: usize = 50;
 
-/// The changes in the numbers of each tensor of an output, if it was cast.
-pub type Reports = [Option<Report>];
+/// The changes in the numbers of the tensors of an output that were cast, with their indexes.
+pub type Reports = [(usize, Report)];
 
 /// The changes of some tensors, by index, and the number of all others, with their changes together.
-type Shown<'r> = (Vec<(usize, &'r Report)>, Option<(u64, Report)>);
+type Shown<'r> = (Vec<&'r (usize, Report)>, Option<(u64, Report)>);
 
 /// The result in JSON. The lists of tensors may be too long for memory.
 #[derive(Serialize)]
@@ -126,20 +125,24 @@ impl Plan<'_> {
     /// the output if it is known.
     ///
     /// # Errors
-    /// Those of standard output.
+    /// Those of `out`.
     pub fn print_json(
         &self,
         paths: &[PathBuf],
         reports: Option<&Reports>,
         bytes: Option<u64>,
-    ) -> Result<(), Error> {
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
         let mut names = paths.iter().map(|path| path.to_string_lossy());
         let values = self.left_out().flat_map(|(file, left_out)| {
             let name = file.path.to_string_lossy();
             left_out.values.iter().map(move |(path, kind)| Value { file: name.clone(), path, kind })
         });
         let tensors = self.tensors.iter().enumerate().map(|(index, planned)| {
-            let losses = reports.and_then(|reports| reports.get(index)?.as_ref()).map(Losses::of);
+            let of_tensor = |reports: &Reports| {
+                let at = reports.binary_search_by_key(&index, |(index, _)| *index).ok()?;
+                Some(Losses::of(&reports.get(at)?.1))
+            };
             let (tensor, file) = (planned.tensor, self.input.file_of(planned.tensor));
             Row {
                 name: &planned.name,
@@ -148,7 +151,7 @@ impl Plan<'_> {
                 shape: planned.dims,
                 file: file.path.to_string_lossy(),
                 was: file.own_name(tensor),
-                losses,
+                losses: reports.and_then(of_tensor),
             }
         });
         let done = Done {
@@ -169,17 +172,19 @@ impl Plan<'_> {
             tied: List(self.ties()),
             tensors: List(tensors),
         };
-        let mut out = BufWriter::new(io::stdout().lock());
-        json::print(&mut out, &done)?;
-        Ok(out.flush()?)
+        json::print(out, &done)
     }
 
     /// As [`print_json`](Self::print_json), for people.
     ///
     /// # Errors
-    /// Those of standard output.
-    pub fn print(&self, reports: Option<&Reports>, bytes: Option<u64>) -> Result<(), Error> {
-        let mut out = BufWriter::new(io::stdout().lock());
+    /// Those of `out`.
+    pub fn print(
+        &self,
+        reports: Option<&Reports>,
+        bytes: Option<u64>,
+        mut out: &mut dyn Write,
+    ) -> io::Result<()> {
         let output = shown_text(&self.output.to_string_lossy());
         write!(out, "{output}: {}", counted(self.tensors.len() as u64, "tensor"))?;
         if let Some(bytes) = bytes {
@@ -211,7 +216,7 @@ impl Plan<'_> {
             let (values, names) = (counted(*count, "value"), listed(names, *count));
             writeln!(out, "  left out: {values}{of} that safetensors cannot store: {names}")?;
         }
-        Ok(out.flush()?)
+        Ok(())
     }
 
     /// Prints notes on what the table does not show.
@@ -276,7 +281,7 @@ impl Plan<'_> {
         let mut table = Table::new([name, from, to, most, mean, inexact, ("", Side::Left)]);
         let (shown, others) = worst(reports);
         for (index, report) in shown {
-            let Some(planned) = self.tensors.get(index) else { continue };
+            let Some(planned) = self.tensors.get(*index) else { continue };
             let to = match planned.change {
                 Change::Cast(to) | Change::Unscale { to, .. } => to,
                 _ => planned.dtype,
@@ -295,8 +300,7 @@ impl Plan<'_> {
 /// Chooses the worst: those with numbers that were clamped, became infinite or are NaN, then those with the
 /// largest errors.
 fn worst(reports: &Reports) -> Shown<'_> {
-    let all = reports.iter().enumerate().filter_map(|(index, report)| Some((index, report.as_ref()?)));
-    let (mut shown, mut sum) = (all.collect::<Vec<_>>(), Report::default());
+    let (mut shown, mut sum) = (reports.iter().collect::<Vec<_>>(), Report::default());
     let is_special = |report: &Report| report.overflowed + report.clamped + report.nans > 0;
     // Those that are equally bad stay in order.
     shown.sort_by(|(_, one), (_, other)| {

@@ -9,7 +9,7 @@ use crate::json::print_lines;
 use crate::output::file::Product;
 use crate::text::number::digits;
 use serde::Serialize;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A manifest that appears only when complete.
 pub struct Manifest {
@@ -24,9 +24,11 @@ struct Outputs {
 
 /// A finished output and what it was made of.
 #[derive(Serialize)]
-struct Made {
+pub struct Made {
     #[serde(flatten)]
-    output: Sum,
+    output: Option<Sum>,
+    #[serde(skip)]
+    path: PathBuf,
     inputs: Vec<Sum>,
     tied: Vec<Tie>,
     tensors: Vec<Row>,
@@ -43,25 +45,9 @@ struct Row {
     from: &'static str,
 }
 
-impl Manifest {
-    /// # Errors
-    /// As [`Product::create`].
-    pub fn create(context: &Context, path: &Path, force: bool) -> Result<Self, Error> {
-        Ok(Self { product: Product::create(context, path, force)?, outputs: Outputs::default() })
-    }
-
-    /// Adds an output, whose file is read again. `files` are the sums of its inputs, and `tensors` those of its
-    /// tensors.
-    ///
-    /// # Errors
-    /// It cannot be read; interruption by the user.
-    pub fn add(
-        &mut self,
-        context: &Context,
-        plan: &Plan<'_>,
-        files: Vec<Vec<Sum>>,
-        tensors: &[[u8; 32]],
-    ) -> Result<(), Error> {
+impl Made {
+    /// `files` are the sums of the inputs, and `tensors` those of the tensors of the output.
+    pub fn new(plan: &Plan<'_>, files: Vec<Vec<Sum>>, tensors: &[[u8; 32]]) -> Self {
         let row = |(planned, sum): (&Planned<'_>, &[u8; 32])| {
             let (tensor, file) = (planned.tensor, plan.input.file_of(planned.tensor));
             let before: usize = files.iter().take(tensor.file as usize).map(Vec::len).sum();
@@ -75,18 +61,32 @@ impl Manifest {
                 from: file.own_type(tensor),
             }
         };
-        let output = Sum::at(context, plan.output, &context.work("summing", 0))?;
         let (tensors, tied) = (plan.tensors.iter().zip(tensors).map(row).collect(), plan.ties().collect());
-        let inputs = files.into_iter().flatten().collect();
-        self.outputs.outputs.push(Made { output, inputs, tied, tensors });
-        Ok(())
+        let (inputs, path) = (files.into_iter().flatten().collect(), plan.output.to_owned());
+        Self { output: None, path, inputs, tied, tensors }
+    }
+}
+
+impl Manifest {
+    /// # Errors
+    /// As [`Product::create`].
+    pub fn create(context: &Context, path: &Path, force: bool) -> Result<Self, Error> {
+        Ok(Self { product: Product::create(context, path, force)?, outputs: Outputs::default() })
     }
 
-    /// Puts the manifest in place.
+    /// Adds an output that is in place.
+    pub fn add(&mut self, made: Option<Made>) {
+        self.outputs.outputs.extend(made);
+    }
+
+    /// Reads all outputs, and puts the manifest in place.
     ///
     /// # Errors
-    /// As [`Product::finish`].
-    pub fn finish(mut self) -> Result<(), Error> {
+    /// An output cannot be read; as [`Product::finish`]; interruption by the user.
+    pub fn finish(mut self, context: &Context) -> Result<(), Error> {
+        for made in &mut self.outputs.outputs {
+            made.output = Some(Sum::at(context, &made.path, &context.work("summing", 0))?);
+        }
         let written = print_lines(&mut self.product, &self.outputs, &["outputs", "tensors"]);
         written.map_err(|error| self.product.cannot(error))?;
         self.product.finish()

@@ -13,8 +13,8 @@ mod plan;
 mod source;
 
 pub use bits::read_bits;
-pub use change::Changer;
+pub use change::{Changer, ZEROED};
 pub use input::{Input, Reading};
-pub use manifest::Manifest;
+pub use manifest::{Made, Manifest};
 pub use plan::{Casts, Plan};
 pub use source::stem_of;

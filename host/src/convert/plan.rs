@@ -49,7 +49,7 @@ pub struct Casts {
 
     /// Allow that numbers become 0 in an integer dtype, which is an error without --scale
     #[arg(long)]
-    pub allow_zeros: bool,
+    allow_zeros: bool,
 
     /// With --to I8, scale the largest magnitude to 127 first; the F32 divisors are stored as NAME.scale
     #[arg(long, value_name = "SCOPE")]
@@ -355,6 +355,11 @@ impl Casts {
             _ if self.unscale => Err("--unscale needs --to F32, F64, F16 or BF16"),
             _ => Ok(()),
         }
+    }
+
+    /// Whether it is an error that numbers become 0.
+    pub fn rejects_zeros(&self) -> bool {
+        self.scale.is_none() && !self.allow_zeros && !self.to.is_none_or(is_float)
     }
 
     /// The tensors that `--only` and `--except` select.

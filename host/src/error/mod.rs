@@ -192,6 +192,11 @@ impl Error {
         self.as_invalid()?.seen
     }
 
+    /// Its `error` code in JSON, if it has a sentence.
+    pub fn kind(&self) -> Option<&'static str> {
+        if let What::Message { kind, .. } = self.what { Some(kind) } else { None }
+    }
+
     /// The same with something after the sentence.
     pub fn and(self, more: &str) -> Self {
         match self.what {
