@@ -138,7 +138,7 @@ impl<'i> Planned<'i> {
         self.dims.iter().product::<u64>() * u64::from(self.dtype.bits()) / 8
     }
 
-    /// Gives it the new name of the tensor that it is made of; scales have that of their tensor.
+    /// Gives it the new name of its tensor, and to scales this name with `.scale`.
     fn rename(&mut self, renames: &Renames) -> Result<(), String> {
         let Some(new) = renames.checked(&self.tensor.name)? else { return Ok(()) };
         self.name = if let Change::Scales(_) = self.change { format!("{new}.scale") } else { new }.into();
@@ -250,7 +250,7 @@ impl<'i> Plan<'i> {
         Err(input.about(reason.map_or("nothing to cast: no tensor is selected", |reason| reason.texts()[1])))
     }
 
-    /// The metadata of the output: that of the inputs, and the types of its tensors with blocks.
+    /// The metadata of the output: the pairs of the inputs, and the types of its tensors with blocks.
     ///
     /// # Errors
     /// Those of [`Input::metadata`].
