@@ -27,6 +27,25 @@ pub fn print_lines(out: &mut impl Write, value: &impl Serialize, names: &[&str])
     out.write_all(b"\n")
 }
 
+/// Writes an object whose last member is written by `write`, because it may be too long for memory.
+///
+/// # Errors
+/// Those of `out` and of `write`; the line is ended then, too.
+pub fn print_with<W: Write, E: From<io::Error>>(
+    out: &mut W,
+    value: &impl Serialize,
+    (key, write): (&str, impl FnOnce(&mut W) -> Result<(), E>),
+) -> Result<(), E> {
+    let mut begun = Vec::new();
+    print(&mut begun, value)?;
+    let members = begun.strip_suffix(b"}\n").unwrap_or(&begun);
+    out.write_all(members)?;
+    write!(out, ",\"{key}\":")?;
+    let written = write(out);
+    out.write_all(b"}\n")?;
+    written
+}
+
 /// An object about a file: its name, whether it is good, and further members.
 #[derive(Serialize)]
 pub struct About<'a, T> {

@@ -7,7 +7,7 @@ use crate::error::Error;
 use crate::error::not_read::temporary;
 use crate::output::model::Take;
 use crate::text::{grouped, quoted};
-use crate::threads::{cores, stream};
+use crate::threads::{cores, in_order_within};
 use crate::work::Work;
 use embedded_safetensors::Dtype;
 use safetensors_convert::numbers::{Caster, Decoder, Largest, Quantizer, Report, Scales};
@@ -43,6 +43,7 @@ pub struct Changer<'i> {
 impl<'i> Changer<'i> {
     /// `sums`: whether the bytes of each tensor are summed.
     pub fn new(context: &Context, plan: &'i Plan<'i>, sums: bool) -> Self {
+        plan.input.expect(plan.tensors.iter().map(|planned| planned.tensor));
         let work = context.work("converting", plan.tensors.iter().map(bytes_read).sum());
         let is_cast = |planned: &&Planned<'_>| !matches!(planned.change, Change::Keep | Change::Scales(_));
         let reports = Vec::with_capacity(plan.tensors.iter().filter(is_cast).count());
@@ -253,7 +254,7 @@ impl<'i> Changer<'i> {
         let threads = if tensor.byte_len() > SHORT { cores().get().min(THREADS) } else { 1 };
         let unused = RefCell::new(Vec::new());
         let new = || Piece { tool: tool.clone(), bytes: vec![], scales: Scales::default(), out: vec![] };
-        let next = || {
+        let mut next = || {
             let mut piece = unused.borrow_mut().pop().unwrap_or_else(new);
             let is_full = chunks.fill(&mut piece.bytes, &self.work)?;
             if let Some(rows) = &mut rows {
@@ -261,14 +262,15 @@ impl<'i> Changer<'i> {
             }
             Ok(is_full.then_some(piece))
         };
-        let done = |mut piece: Piece<T>| (work(&mut piece), piece);
-        let taken = |(result, piece): (io::Result<R>, Piece<T>)| {
+        let done = |piece: Result<Piece<T>, Error>| piece.map(|mut piece| (work(&mut piece), piece));
+        let taken = |done: Result<(io::Result<R>, Piece<T>), Error>| {
+            let (result, piece) = done?;
             let result = result.map_err(|error| self.about(tensor, &error.to_string()))?;
             take(result, &piece.out)?;
             unused.borrow_mut().push(piece);
             Ok(())
         };
-        stream(threads, next, done, taken)
+        in_order_within(2 * threads, iter::from_fn(|| next().transpose()), threads, done, taken)
     }
 
     fn about(&self, tensor: &Tensor, sentence: &str) -> Error {

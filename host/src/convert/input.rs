@@ -9,6 +9,7 @@ use crate::error::Error;
 use crate::input::discover::reject_partial_models;
 use crate::input::foreign::Readable;
 use crate::input::model::Padding;
+use crate::input::remote;
 use crate::pack::Renames;
 use crate::text::{quoted, shown_text};
 use embedded_safetensors::Dtype;
@@ -232,6 +233,11 @@ impl Input {
     /// The file of a tensor.
     pub fn file_of(&self, tensor: &Tensor) -> &Source {
         &self.files[tensor.file as usize]
+    }
+
+    /// Announces that these tensors are read next, if they are on a server.
+    pub fn expect<'t>(&'t self, tensors: impl Iterator<Item = &'t Tensor>) {
+        remote::expect(tensors.filter_map(|tensor| self.file_of(tensor).stored(tensor)));
     }
 
     /// The tensor and its file, for messages.

@@ -7,12 +7,12 @@ use crate::context::Context;
 use crate::error::Error;
 use crate::error::not_read::NotRead;
 use crate::input::foreign::Readable;
-use crate::input::model::{Model, Padding};
+use crate::input::model::{self, Model, Padding};
 use crate::input::remote::{Reader, check_local};
 use crate::input::source::Stamp;
 use crate::output::overwrite::{check_not_in_model, check_not_input};
 use crate::pack::Renames;
-use crate::tensor::sums::{hex_of_file, hex_of_part, sum_at};
+use crate::tensor::sums::{sum_at, sum_of_file, sum_of_part};
 use crate::text::quoted;
 use crate::work::Work;
 use embedded_safetensors::TensorReader;
@@ -98,7 +98,7 @@ impl Sum {
     /// # Errors
     /// The file cannot be read; interruption by the user.
     pub fn at(context: &Context, path: &Path, work: &Work) -> Result<Self, Error> {
-        let (len, sum) = sum_at(context, path, work).map_err(|trouble| trouble.about(path))?;
+        let (len, sum) = sum_at(context, path, work)?;
         Ok(Self::new(path, len, sum))
     }
 }
@@ -184,14 +184,18 @@ impl Source {
         let at = tensor.at as usize;
         let bytes: Box<dyn Read + '_> = match &self.contents {
             Contents::Foreign(foreign) => foreign.source.read(at).map_err(|error| self.failed(error))?,
-            Contents::Model(model) => {
-                match model.parts().get(at).and_then(|part| part.find(self.own_name(tensor))) {
-                    Some(tensor) => Box::new(Bytes { reader: tensor.reader(), at: 0 }),
-                    None => Box::new(io::empty()),
-                }
-            }
+            Contents::Model(_) => match self.stored(tensor) {
+                Some(tensor) => Box::new(Bytes { reader: tensor.reader(), at: 0 }),
+                None => Box::new(io::empty()),
+            },
         };
         Ok(Chunks { source: self, bytes })
+    }
+
+    /// The tensor of a model in safetensors.
+    pub fn stored(&self, tensor: &Tensor) -> Option<model::Tensor<'_>> {
+        let Contents::Model(model) = &self.contents else { return None };
+        model.parts().get(tensor.at as usize)?.find(self.own_name(tensor))
     }
 
     /// The error for a failed read.
@@ -235,7 +239,7 @@ impl Source {
         };
         let index = model.index().map(|index| Sum::at(context, index, work));
         let parts = model.parts().iter().map(|part| {
-            let sum = hex_of_part(part, work).map_err(|trouble| trouble.about(part.path()))?;
+            let sum = sum_of_part(part, work)?;
             Ok(Sum::new(part.path(), part.index().summary().file_len(), sum))
         });
         index.into_iter().chain(parts).collect()
@@ -377,8 +381,8 @@ impl Opened {
     }
 
     fn sum(&self, work: &Work) -> Result<Sum, Error> {
-        let sum = hex_of_file(&self.file, self.stamp.len, work);
-        Ok(Sum::new(&self.path, self.stamp.len, sum.map_err(|trouble| trouble.about(&self.path))?))
+        let sum = sum_of_file(&self.path, &self.file, self.stamp.len, work)?;
+        Ok(Sum::new(&self.path, self.stamp.len, sum))
     }
 }
 

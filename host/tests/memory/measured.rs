@@ -31,7 +31,7 @@ const TURNED: u64 = 52 * MIB;
 /// `convert` and `scan`, ...
 const CONVERTED: u64 = 64 * MIB + CODE;
 /// ... and for each tensor, with a name of at most 7 bytes.
-const OF_TENSOR: u64 = 256 + 7;
+const OF_TENSOR: u64 = 512 + 2 * 7;
 /// A program that reads through the library, above one that does not.
 const STREAMED: u64 = 2 * MIB;
 /// For each tensor of a `FileModel`: its name twice, its shape, and for a time the header.
