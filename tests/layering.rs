@@ -1,5 +1,5 @@
-//! The core and the command are built in layers: a directory imports only from those before it in its list. So
-//! the parser cannot depend on tensors, nor an error on a file that is read again.
+//! The core and the command are built in layers: a directory imports only from those before it in its list.
+//! So the parser cannot depend on tensors, nor an error on a file that is read again.
 
 mod source;
 

@@ -263,8 +263,8 @@ fn closed_or_full_output_ends_the_run() {
     }
 }
 
-/// Cases that make something of any model, and what they make, without those of these commands. `quant` needs a
-/// layer.
+/// Cases that make something of any model, and what they make, without those of these commands. `quant`
+/// needs a layer.
 fn makers(apart: &[&str]) -> Vec<(Case, &'static str)> {
     let cases = cases().into_iter().filter(|case| case.name != "quant" && !apart.contains(&case.name));
     cases.filter_map(|case| Some((case, case.makes?))).collect()
