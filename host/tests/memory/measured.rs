@@ -16,10 +16,8 @@ use std::time::{Duration, Instant};
 const MIB: u64 = 1 << 20;
 /// Code that is not optimised is several times as long, and its pages count.
 const CODE: u64 = if cfg!(debug_assertions) { 24 * MIB } else { 0 };
-/// `check`, for any header, ...
+/// `check`, for any header.
 const CHECKED: u64 = 8 * MIB + CODE;
-/// ... and for names of tensors and metadata: 24 bytes each, for as many as are held at once.
-const SLOTS: u64 = 24 * MIB;
 /// All other commands: three times the header, and above that, ...
 const OTHERS: u64 = 16 * MIB + CODE;
 /// Each entry of the header has more than 64 bytes.
@@ -41,7 +39,7 @@ const OWN: u64 = MIB;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Commands with files, which are written before, behind an `@`, and with exit codes other than 0.
-const COMMANDS: [(u64, &[&str]); 10] = [
+const COMMANDS: [(u64, &[&str]); 8] = [
     (
         CHECKED,
         &[
@@ -54,10 +52,12 @@ const COMMANDS: [(u64, &[&str]); 10] = [
             "check @value",
             "check @spaces => 1",
             "check @huge",
+            "check @tensors",
+            "check @reversed",
+            "check - < @reversed",
+            "check @keys",
         ],
     ),
-    (CHECKED + 24 * TENSORS, &["check @tensors", "check @reversed", "check - < @reversed"]),
-    (CHECKED + SLOTS, &["check @keys"]),
     // Where a shape is printed, it is held.
     (OTHERS + 8 * RANK as u64, &["decode @dimensions", "inspect @dimensions"]),
     (
