@@ -396,6 +396,8 @@ fn interruption_ends_a_long_run() {
         &["hash", "--json", "m"],
         &["hash", "--verify", "list"],
         &["diff", "m", "n"],
+        &["check", "--finite", "-j", "1", "a.safetensors", "b.safetensors"],
+        &["stats", "a.safetensors", "b.safetensors"],
         &["convert", "a.safetensors", "b.safetensors", "--each", "-o", "out"],
     ] {
         let child = place.command(args).spawn().expect("it starts");

@@ -58,8 +58,11 @@ impl Run for Check {
         let mut tally = Tally::default();
         let check = |found| check_file(context, found, self.finite, self.as_published);
         in_order(&files, self.jobs.unwrap_or_else(cores), check, |(file, verdict)| {
-            tally.add(verdict::print(&verdict, file, self.json)?);
-            Ok::<_, Error>(())
+            match verdict {
+                Err(error) if error.exit() == Exit::Interrupted => return Err(error),
+                verdict => tally.add(verdict::print(&verdict, file, self.json)?),
+            }
+            Ok(())
         })?;
         tally.tell();
         Ok(tally.worst())

@@ -28,13 +28,17 @@ pub struct Man {
     /// Write the pages of the program and of all its commands to this directory instead
     #[arg(short, long, value_name = "DIR", conflicts_with = "command")]
     output: Option<PathBuf>,
+
+    /// Overwrite existing files
+    #[arg(long, requires = "output")]
+    force: bool,
 }
 
 impl Run for Man {
     fn run(self, context: &Context) -> Outcome {
         let program = program();
         if let Some(folder) = &self.output {
-            return write_all(context, &program, folder);
+            return write_all(context, &program, folder, self.force);
         }
         let found = self.command.and_then(|name| program.find_subcommand(name));
         stdout().write_all(&rendered(found.unwrap_or(&program))?)?;
@@ -42,13 +46,13 @@ impl Run for Man {
     }
 }
 
-fn write_all(context: &Context, program: &Command, folder: &Path) -> Outcome {
+fn write_all(context: &Context, program: &Command, folder: &Path, force: bool) -> Outcome {
     check_output_directory(folder)?;
     let made = Folder::make(folder)?;
     let commands = program.get_subcommands().filter(|command| command.get_name() != "help");
     for command in [program].into_iter().chain(commands) {
         let name = command.get_display_name().unwrap_or(command.get_name());
-        let mut page = Product::create(context, &folder.join(format!("{name}.1")), true)?;
+        let mut page = Product::create(context, &folder.join(format!("{name}.1")), force)?;
         page.put(&rendered(command)?)?;
         page.finish()?;
     }

@@ -159,6 +159,9 @@ impl Files {
         let mut worst = Exit::Good;
         for file in &each_of(&self.files) {
             worst = worst.max(treat(file, self.json).map_err(Into::into)?);
+            if worst == Exit::Interrupted {
+                break;
+            }
         }
         Ok(worst)
     }

@@ -11,7 +11,7 @@ use std::io::{self, Write};
 
 /// Words of other programs, and what does the same here.
 const WORDS: [(&str, &str); 11] = [
-    ("download", "`safetensors pack URL -o FILE` downloads a model"),
+    ("download", "`safetensors checkpoint DIR URL` downloads the files of a model"),
     ("list", "`safetensors inspect FILE` lists the tensors"),
     ("merge", "`safetensors pack FILE... -o OUTPUT` puts the tensors of several files into one"),
     ("rename", "`safetensors pack FILE -o OUTPUT --rename OLD=NEW` renames tensors"),
