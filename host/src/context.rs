@@ -23,8 +23,8 @@ pub struct Context {
 /// Where a model is.
 #[derive(Clone)]
 pub enum Place {
-    /// In the cache of the Hub.
-    Cached(PathBuf),
+    /// As given, or in the cache of the Hub.
+    Local(PathBuf),
     Url(Url),
 }
 

@@ -164,7 +164,7 @@ const JSON: Format =
 
 /// A sentence about an invalid file that looks like one of another format.
 pub fn hint(source: &mut Source) -> Option<String> {
-    let first = source.beginning(LOOKED_AT).ok()?;
+    let first = source.read_up_to(0, LOOKED_AT).ok()?;
     let found = format_of(&first).or_else(|| is_text(&first).then_some(TEXT));
     let Format { what, advice, readable } = found?;
     // `convert` itself reads those only from a file.
@@ -182,7 +182,7 @@ fn is_text(first: &[u8]) -> bool {
 
 /// The name of the format that `convert` reads and that the beginning shows.
 pub fn seen_format(source: &mut Source) -> Option<&'static str> {
-    let first = source.beginning(LOOKED_AT).ok()?;
+    let first = source.read_up_to(0, LOOKED_AT).ok()?;
     match format_of(&first)?.readable {
         Some(readable) => Some(readable.name()),
         // So little is known of a stream.

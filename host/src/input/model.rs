@@ -1,16 +1,14 @@
 //! A validated model with random access, for most commands.
 
 use crate::args::remote::is_remote;
-use crate::context::Context;
-use crate::context::Place;
+use crate::context::{Context, Place};
 use crate::error::Error;
 use crate::error::not_read::NotRead;
 use crate::input::discover::model_in;
 use crate::input::evidence::error_of;
 use crate::input::open::open;
-use crate::input::part::{HeaderPart, RemotePart};
-use crate::input::remote::{self, Reader, Remote};
-use crate::input::source::{BUFFER, Data, Source, pieces};
+use crate::input::remote::{self, Remote};
+use crate::input::source::{BUFFER, Data, Source, each_piece};
 use crate::input::validation::index_of;
 use crate::text::{counted, did_you_mean, quoted};
 use crate::threads::cores;
@@ -59,25 +57,19 @@ impl Model {
     }
 
     fn open_with(context: &Context, path: &Path, data: Data) -> Result<Self, Error> {
-        if !is_remote(path) {
-            return Self::open_local(context, path, data);
-        }
-        match remote::place(context, path).map_err(|reason| Error::not_read(path, reason))? {
-            Place::Cached(file) => {
-                Ok(Self { path: path.to_path_buf(), ..Self::open_local(context, &file, data)? })
+        let not_read = |reason| Error::not_read(path, reason);
+        let file = match remote::place(context, path).map_err(not_read)? {
+            Place::Local(file) => file_of(&file)?,
+            Place::Url(url) if url.path().ends_with(INDEX) => return open_remote_shards(context, path, &url),
+            Place::Url(url) => {
+                let file = remote::open(context, path, &url).map_err(not_read)?;
+                return Ok(Self::of(path, vec![validated(path, &url, file, data)?], None));
             }
-            Place::Url(url) if is_sharded(context, path)? => open_remote_shards(context, path, &url),
-            Place::Url(_) => Ok(Self::of(path, vec![open_part(context, path, data)?], None)),
-        }
-    }
-
-    fn open_local(context: &Context, path: &Path, data: Data) -> Result<Self, Error> {
-        let file = file_of(path)?;
+        };
         if is_index(&file) {
-            open_shards(context, path, &file)
-        } else {
-            Ok(Self::of(path, vec![open_part(context, &file, data)?], None))
+            return open_shards(context, path, &file);
         }
+        Ok(Self::of(path, vec![open_part(context, &file, data)?], None))
     }
 
     fn of(path: &Path, parts: Vec<Part>, index: Option<PathBuf>) -> Self {
@@ -93,11 +85,11 @@ impl Model {
     pub fn open_in_file(context: &Context, path: &Path) -> Result<Self, Error> {
         let model = Self::open(context, path)?;
         match &model.parts[..] {
-            [only @ Part::Remote(part)] => {
-                let file = copy_of(context, part.file()).map_err(|reason| Error::not_read(path, reason))?;
+            [part @ Part::Remote { name, .. }] => {
+                let file = copy_of(context, part)?;
                 // With the name of the file, which a model of the Hub does not have.
-                let is_named = part.path().file_name() == Some(only.file_name());
-                let named = if is_named { part.path().into() } else { part.path().join(only.file_name()) };
+                let is_named = part.path().file_name() == Some(name.as_ref());
+                let named = if is_named { part.path().into() } else { part.path().join(name) };
                 Ok(Self::of(path, vec![Part::File(FileModel::from_file(file, named)?)], None))
             }
             _ => Ok(model),
@@ -298,9 +290,12 @@ impl Padding {
     }
 }
 
+/// How names of indexes end.
+const INDEX: &str = ".index.json";
+
 /// Whether a path is opened as an index: by its name, or because it is a directory.
 pub fn is_index(path: &Path) -> bool {
-    path.is_dir() || path.to_string_lossy().ends_with(".index.json")
+    path.is_dir() || path.to_string_lossy().ends_with(INDEX)
 }
 
 /// Finds out whether a model has an index; of one on the Hub from the server.
@@ -308,10 +303,10 @@ pub fn is_index(path: &Path) -> bool {
 /// # Errors
 /// There is no such model; those of the server.
 pub fn is_sharded(context: &Context, path: &Path) -> Result<bool, Error> {
-    match is_remote(path) {
-        true => remote::is_sharded(context, path).map_err(|reason| Error::not_read(path, reason)),
-        false => Ok(is_index(path)),
-    }
+    Ok(match remote::place(context, path).map_err(|reason| Error::not_read(path, reason))? {
+        Place::Local(file) => is_index(&file),
+        Place::Url(url) => url.path().ends_with(INDEX),
+    })
 }
 
 /// The file that a path means: of a directory, its model.
@@ -330,99 +325,88 @@ fn metadata_of(parts: &[Part]) -> Option<BTreeMap<String, String>> {
 }
 
 fn open_shards(context: &Context, path: &Path, index: &Path) -> Result<Model, Error> {
-    let error = match ShardedModel::open(index) {
+    match ShardedModel::open(index) {
         Ok(model) => {
             let index = Some(model.path().to_path_buf());
-            return Ok(Model::of(path, model.into_shards().into_iter().map(Part::File).collect(), index));
+            Ok(Model::of(path, model.into_shards().into_iter().map(Part::File).collect(), index))
         }
-        Err(error) => error,
-    };
-    match error.kind() {
-        // Reports an invalid shard as `check` does.
-        ShardErrorKind::File(shard) if !is_index(shard.path()) => {
-            Err(open_part(context, shard.path(), Data::Keep).err().unwrap_or_else(|| error.into()))
-        }
-        _ => Err(error.into()),
+        Err(error) => match error.kind() {
+            // Reports an invalid shard as `check` does.
+            ShardErrorKind::File(shard) if !is_index(shard.path()) => {
+                Err(open_part(context, shard.path(), Data::Keep).err().unwrap_or_else(|| error.into()))
+            }
+            _ => Err(error.into()),
+        },
     }
 }
 
 fn open_remote_shards(context: &Context, path: &Path, url: &Url) -> Result<Model, Error> {
     let opened = remote::open_shards(context, path, url).map_err(|reason| Error::not_read(path, reason))?;
-    let model = opened.map_err(|error| remote_complaint(context, path, url, &error))?;
+    let model = opened.map_err(|error| error_of_shards(context, path, url, &error))?;
     // One with a query is found again by the path as given.
     let index = if url.as_text().contains('?') { path.to_path_buf() } else { url.as_text().into() };
     let index_text = model.index_text().map(<[u8]>::to_vec);
     let parts = model.into_files().into_iter().map(|file| {
-        let (path, name) = (without_query(file.name(), url), file.name().to_owned());
+        let (path, name) = (without_query(&url.sibling(file.name())).into(), file.name().to_owned());
         let (file, index) = file.into_parts();
-        Part::Remote(RemotePart::new(path, name, Arc::new(Remote::new(file)), index))
+        Part::Remote { path, name, file: Arc::new(Remote::new(file)), index }
     });
     Ok(Model { index_text, ..Model::of(path, parts.collect(), Some(index)) })
 }
 
-/// The URL of a shard in messages.
-fn without_query(name: &str, index: &Url) -> String {
-    index.sibling(name).to_string().trim_end_matches("?…").to_owned()
+/// A URL in messages.
+fn without_query(url: &Url) -> String {
+    url.to_string().trim_end_matches("?…").to_owned()
 }
 
 /// An invalid shard is reported as `check` does; an index that names other shards is invalid.
-fn remote_complaint(context: &Context, path: &Path, index: &Url, error: &RemoteError) -> Error {
-    let Some(shard) = error.shard() else {
-        return match error.kind() {
-            RemoteErrorKind::Index(fault) => Error::of_shards(path, fault),
-            _ => Error::not_read(path, error),
-        };
-    };
+fn error_of_shards(context: &Context, path: &Path, index: &Url, error: &RemoteError) -> Error {
     let is_invalid = match error.kind() {
+        RemoteErrorKind::Index(fault) => return Error::of_shards(path, fault),
         RemoteErrorKind::Format(_) | RemoteErrorKind::ShortHeader { .. } | RemoteErrorKind::WebPage => true,
         RemoteErrorKind::HeaderTooLarge { len, .. } => *len > MAX_HEADER_LEN,
         _ => false,
     };
-    let name = without_query(shard, index);
-    let again = is_invalid.then(|| remote::open(context, Path::new(&name), &index.sibling(shard)));
-    match again {
-        Some(Ok(file)) => open_remote_part(Path::new(&name), &index.sibling(shard), file, Data::Keep)
-            .err()
-            .unwrap_or_else(|| Error::not_read(path, error)),
-        _ => Error::not_read(path, remote::of_file(error)),
+    let Some(shard) = error.shard() else { return Error::not_read(path, error) };
+    let url = index.sibling(shard);
+    let name = PathBuf::from(without_query(&url));
+    match is_invalid.then(|| remote::open(context, &name, &url)) {
+        Some(Ok(file)) => validated(&name, &url, file, Data::Keep).err(),
+        _ => Some(Error::not_read(path, remote::of_file(error))),
     }
+    .unwrap_or_else(|| Error::not_read(path, error))
 }
 
 /// Validates a file on a server, whose header is in memory.
-fn open_remote_part(path: &Path, url: &Url, file: Remote, data: Data) -> Result<Part, Error> {
-    let not_read = |reason| Error::not_read(path, reason);
+fn validated(path: &Path, url: &Url, file: Remote, data: Data) -> Result<Part, Error> {
     let file = Arc::new(file);
-    let mut source = Source::of_remote(file.clone()).map_err(not_read)?;
+    let mut source = Source::of_remote(file.clone()).map_err(|reason| Error::not_read(path, reason))?;
     if data == Data::Keep {
         source.trust_header();
     }
     let index = list(&mut source, path, data)?;
-    let name = path.to_string_lossy();
-    let name = name.split_once("?…").map_or(&*name, |(name, _)| name);
+    let text = path.to_string_lossy();
+    let text = text.split_once("?…").map_or(&*text, |(text, _)| text);
     // The name that a model of the Hub has in its cache, too.
     let found = CANDIDATES.into_iter().find(|name| url.path().rsplit('/').next() == Some(name));
-    let file_name = found.or_else(|| name.rsplit('/').next()).unwrap_or(name).to_owned();
-    Ok(Part::Remote(RemotePart::new(name, file_name, file, index)))
+    let name = found.or_else(|| text.rsplit('/').next()).unwrap_or(text).to_owned();
+    Ok(Part::Remote { path: text.into(), name, file, index })
 }
 
 fn list(source: &mut Source, path: &Path, data: Data) -> Result<OwnedIndex, Error> {
     index_of(source, data).map_err(|failure| error_of(path, source, failure))
 }
 
+/// Opens a local file.
 fn open_part(context: &Context, path: &Path, data: Data) -> Result<Part, Error> {
     let not_read = |reason| Error::not_read(path, reason);
-    if is_remote(path)
-        && let Place::Url(url) = remote::place(context, path).map_err(not_read)?
-    {
-        return open_remote_part(path, &url, remote::open(context, path, &url).map_err(not_read)?, data);
-    }
     let mut source = open(context, path).map_err(not_read)?;
-    if source.is_stream() {
+    if !source.is_file() {
         // The data is kept or counted while the file is validated.
         let index = list(&mut source, path, data)?;
         if data == Data::Count {
             let room = source.header_room().map_err(not_read)?;
-            return Ok(Part::Header(HeaderPart::new(path, index, room)));
+            return Ok(Part::Header { path: path.into(), index, room });
         }
     }
     let (mut source, file) = source.share_file().map_err(not_read)?;
@@ -432,14 +416,14 @@ fn open_part(context: &Context, path: &Path, data: Data) -> Result<Part, Error> 
 }
 
 /// An unnamed file with the same bytes.
-fn copy_of(context: &Context, remote: &Arc<Remote>) -> Result<File, NotRead> {
-    let mut copy = tempfile::tempfile().map_err(|error| NotRead::not_buffered(&error, None))?;
-    let len = remote.len_by_header();
+fn copy_of(context: &Context, part: &Part) -> Result<File, Error> {
+    let not_buffered = |error| Error::not_read(part.path(), NotRead::not_buffered(&error, None));
+    let mut copy = tempfile::tempfile().map_err(not_buffered)?;
+    let len = part.index().summary().file_len();
     let work = context.work("reading", len);
-    let reader = Reader::of_remote(remote).until(len);
-    pieces(reader, 0..len, &mut vec![0; BUFFER], |piece| {
-        copy.write_all(piece).map_err(|error| NotRead::not_buffered(&error, None))?;
-        work.advance(piece.len() as u64).map_err(|_| NotRead::interrupted())
+    each_piece(part.path(), part.reader().until(len), 0..len, &mut vec![0; BUFFER], |piece| {
+        copy.write_all(piece).map_err(not_buffered)?;
+        work.advance(piece.len() as u64)
     })?;
     Ok(copy)
 }

@@ -1,8 +1,6 @@
 //! Opens the files on the command line, whether file, pipe or device.
 
-use crate::args::remote::is_remote;
-use crate::context::Context;
-use crate::context::Place;
+use crate::context::{Context, Place};
 use crate::error::not_read::NotRead;
 use crate::input::remote::{self, check_local, place};
 use crate::input::source::Source;
@@ -20,11 +18,8 @@ pub fn open(context: &Context, path: &Path) -> Result<Source, NotRead> {
     if path.as_os_str() == "-" {
         return open_stdin();
     }
-    if !is_remote(path) {
-        return open_path(path);
-    }
     match place(context, path)? {
-        Place::Cached(file) => open_path(&file),
+        Place::Local(file) => open_path(&file),
         Place::Url(url) => Source::of_remote(Arc::new(remote::open(context, path, &url)?)),
     }
 }

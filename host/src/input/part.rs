@@ -5,16 +5,14 @@ use crate::error::not_read::NotRead;
 use crate::input::remote::{Reader, Remote};
 use crate::input::source::Source;
 use embedded_safetensors::{
-    FileModel, ReadAt, TensorReader,
+    FileModel, TensorReader,
     index::{IndexedTensor, OwnedIndex},
-    io::FileLen,
     tensor::{Located, Location},
 };
 use safetensors_files::padding_in;
 use std::collections::{BTreeMap, HashSet};
 use std::ffi::OsStr;
 use std::fmt;
-use std::io;
 use std::ops::{Deref, Range};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -22,61 +20,30 @@ use std::sync::Arc;
 /// A validated file.
 pub enum Part {
     File(FileModel),
-    Remote(RemotePart),
-    Header(HeaderPart),
+    /// A file on a server. The path is shown in messages; the name is as in an index.
+    Remote {
+        path: PathBuf,
+        name: String,
+        file: Arc<Remote>,
+        index: OwnedIndex,
+    },
+    /// A stream whose data is gone, and the number of spaces at the end of its header.
+    Header {
+        path: PathBuf,
+        index: OwnedIndex,
+        room: u64,
+    },
 }
 
 /// Why a stream has no data.
 const GONE: &str = "only its header was kept";
-
-/// A validated stream whose data is gone.
-pub struct HeaderPart {
-    path: PathBuf,
-    index: OwnedIndex,
-    /// The number of spaces at the end of the header.
-    room: u64,
-}
-
-impl HeaderPart {
-    pub fn new(path: impl Into<PathBuf>, index: OwnedIndex, room: u64) -> Self {
-        Self { path: path.into(), index, room }
-    }
-}
-
-/// A validated file on a server.
-pub struct RemotePart {
-    path: PathBuf,
-    name: String,
-    file: Arc<Remote>,
-    index: OwnedIndex,
-}
-
-impl RemotePart {
-    /// `path` is shown in messages; `name` is that of the file, as in an index.
-    pub fn new(path: impl Into<PathBuf>, name: String, file: Arc<Remote>, index: OwnedIndex) -> Self {
-        Self { path: path.into(), name, file, index }
-    }
-
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
-    pub fn file(&self) -> &Arc<Remote> {
-        &self.file
-    }
-
-    pub fn data_start(&self) -> u64 {
-        self.index.summary().data_start
-    }
-}
 
 impl Part {
     /// The path as given, or the URL without its query.
     pub fn path(&self) -> &Path {
         match self {
             Self::File(file) => file.path(),
-            Self::Remote(file) => &file.path,
-            Self::Header(part) => &part.path,
+            Self::Remote { path, .. } | Self::Header { path, .. } => path,
         }
     }
 
@@ -84,25 +51,26 @@ impl Part {
     pub fn file_name(&self) -> &OsStr {
         match self {
             Self::File(file) => file.path().file_name().unwrap_or_default(),
-            Self::Remote(file) => OsStr::new(&file.name),
-            Self::Header(part) => part.path.as_os_str(),
+            Self::Remote { name, .. } => OsStr::new(name),
+            Self::Header { path, .. } => path.as_os_str(),
         }
     }
 
     pub fn index(&self) -> &OwnedIndex {
         match self {
             Self::File(file) => file.index(),
-            Self::Remote(file) => &file.index,
-            Self::Header(part) => &part.index,
+            Self::Remote { index, .. } | Self::Header { index, .. } => index,
         }
+    }
+
+    /// The file on a server.
+    pub fn remote(&self) -> Option<&Arc<Remote>> {
+        if let Self::Remote { file, .. } = self { Some(file) } else { None }
     }
 
     /// Whether it can be read at any offset, and by threads. Otherwise, if it is long, only in sequence.
     pub fn has_ranges(&self) -> bool {
-        match self {
-            Self::File(_) | Self::Header(_) => true,
-            Self::Remote(file) => file.file.has_ranges(),
-        }
+        self.remote().is_none_or(|file| file.has_ranges())
     }
 
     /// The tensors in the order of their offsets.
@@ -140,8 +108,8 @@ impl Part {
     pub fn source(&self) -> Result<Source, NotRead> {
         match self {
             Self::File(file) => Source::file(file.file().try_clone()?, &file.file().metadata()?),
-            Self::Remote(file) => Source::of_remote(file.file.clone()),
-            Self::Header(_) => Err(NotRead::because(GONE)),
+            Self::Remote { file, .. } => Source::of_remote(file.clone()),
+            Self::Header { .. } => Err(NotRead::because(GONE)),
         }
     }
 
@@ -150,15 +118,15 @@ impl Part {
     /// # Errors
     /// Those of the system or the server.
     pub fn header_room(&self) -> Result<u64, NotRead> {
-        if let Self::Header(part) = self { Ok(part.room) } else { self.source()?.header_room() }
+        if let Self::Header { room, .. } = self { Ok(*room) } else { self.source()?.header_room() }
     }
 
     /// Reads the file at any offset.
     pub fn reader(&self) -> Reader<'_> {
         match self {
             Self::File(file) => Reader::of_file(file.file(), file.index().summary().file_len()),
-            Self::Remote(file) => Reader::of_remote(&file.file),
-            Self::Header(_) => Reader::of_nothing(GONE),
+            Self::Remote { file, .. } => Reader::of_remote(file),
+            Self::Header { .. } => Reader::of_nothing(GONE),
         }
     }
 
@@ -168,23 +136,7 @@ impl Part {
     /// # Errors
     /// It is not; those of the system.
     pub fn check_unchanged(&self) -> Result<(), Error> {
-        match self {
-            Self::File(file) => Ok(file.check_unchanged()?),
-            Self::Remote(_) | Self::Header(_) => Ok(()),
-        }
-    }
-}
-
-/// Reads without a hint of what follows.
-impl ReadAt for &Part {
-    type Error = io::Error;
-
-    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
-        self.reader().read_at(offset, buffer)
-    }
-
-    fn file_len(&mut self) -> io::Result<FileLen> {
-        Ok(FileLen::Exactly(self.index().summary().file_len()))
+        if let Self::File(file) = self { Ok(file.check_unchanged()?) } else { Ok(()) }
     }
 }
 

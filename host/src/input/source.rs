@@ -24,16 +24,12 @@ pub enum Data {
     Keep,
 }
 
-/// A file of which at least the header can be read at any offset.
+/// A file whose header, at least, can be read at any offset.
 pub struct Source {
     store: Store,
-    /// The position of the store's cursor.
-    cursor: u64,
     len: Option<u64>,
     /// The end of the header. Reads do not cross it.
     header_end: u64,
-    /// Another handle may move the cursor.
-    is_shared: bool,
 }
 
 enum Store {
@@ -66,27 +62,28 @@ impl Source {
     /// A regular file, read from its beginning.
     pub fn file(file: File, metadata: &Metadata) -> Result<Self, NotRead> {
         let stamp = Stamp::of(metadata);
-        // `u64::MAX` is never a position, so the first read seeks.
-        let (len, cursor) = (Some(stamp.len), u64::MAX);
-        let store = Store::File { file, stamp };
-        Self { store, cursor, len, header_end: 8, is_shared: false }.with_header()
+        Self::of(Some(stamp.len), Store::File { file, stamp })
     }
 
     /// A file on a server.
     pub fn of_remote(file: Arc<Remote>) -> Result<Self, NotRead> {
-        let len = file.len();
-        let store = Store::Remote(file);
-        Self { store, cursor: 0, len, header_end: 8, is_shared: false }.with_header()
+        Self::of(file.len(), Store::Remote(file))
+    }
+
+    /// A source that can be read only once. Reads its header.
+    pub fn stream(rest: Box<dyn Read>) -> Result<Self, NotRead> {
+        Self::of(None, Store::Stream { spool: SpooledTempFile::new(BUFFER), rest })
     }
 
     /// Finds the end of the header.
-    fn with_header(self) -> Result<Self, NotRead> {
-        let mut source = self;
-        let prefix = source.read_up_to(0, 8)?;
-        if let Ok(prefix) = <[u8; 8]>::try_from(&prefix[..]) {
+    fn of(len: Option<u64>, store: Store) -> Result<Self, NotRead> {
+        let mut source = Self { store, len, header_end: 8 };
+        source.fill_store(0, 8, Data::Keep)?;
+        if let Ok(length) = source.read_up_to(0, 8)?.try_into() {
             // If the header length exceeds the limit, only that length is read.
-            let length = Some(u64::from_le_bytes(prefix)).filter(|&length| length <= MAX_HEADER_LEN);
+            let length = Some(u64::from_le_bytes(length)).filter(|&length| length <= MAX_HEADER_LEN);
             source.header_end = 8 + length.unwrap_or(0);
+            source.fill_store(8, source.header_end - 8, Data::Keep)?;
         }
         Ok(source)
     }
@@ -121,14 +118,6 @@ impl Source {
         if bytes.len() as u64 == wanted { Ok(bytes) } else { Err(ErrorKind::UnexpectedEof.into()) }
     }
 
-    /// The first bytes, at most this many: of a file whatever it contains, of a stream those that are stored.
-    ///
-    /// # Errors
-    /// Those of the system.
-    pub fn beginning(&mut self, most: u64) -> io::Result<Vec<u8>> {
-        self.read_up_to(0, most)
-    }
-
     /// The number of spaces at the end of the header.
     pub fn header_room(&mut self) -> Result<u64, NotRead> {
         let (end, mut room) = (self.header_end()?, 0);
@@ -143,7 +132,11 @@ impl Source {
         }
     }
 
-    fn read_up_to(&mut self, position: u64, wanted: u64) -> io::Result<Vec<u8>> {
+    /// Reads at most this many bytes: of a file whatever it contains, of a stream those that are stored.
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub fn read_up_to(&mut self, position: u64, wanted: u64) -> io::Result<Vec<u8>> {
         let mut bytes = vec![0; usize::try_from(wanted).unwrap_or(0)];
         let mut len = 0;
         while len < bytes.len() {
@@ -156,65 +149,33 @@ impl Source {
         Ok(bytes)
     }
 
-    /// A source that can be read only once. Reads its header.
-    pub fn stream(rest: Box<dyn Read>) -> Result<Self, NotRead> {
-        let spool = SpooledTempFile::new(BUFFER);
-        let store = Store::Stream { spool, rest };
-        let mut source = Self { store, cursor: 0, len: None, header_end: 0, is_shared: false };
-        if source.fill_store(8, Data::Keep)? < 8 {
-            return Ok(source);
-        }
-        let mut length = [0; 8];
-        source.read_at(0, &mut length)?;
-        // If the header length exceeds the limit, only that length is read.
-        let length = u64::from_le_bytes(length);
-        if length <= MAX_HEADER_LEN {
-            source.cursor = source.seek(8)?;
-            source.fill_store(length, Data::Keep)?;
-        }
-        Ok(source)
-    }
-
-    /// Whether it can be read only once.
-    pub fn is_stream(&self) -> bool {
-        matches!(self.store, Store::Stream { .. })
-    }
-
     /// Whether it is a local file.
     pub fn is_file(&self) -> bool {
         matches!(self.store, Store::File { .. })
     }
 
-    /// The source, and a second handle of its file. A stream becomes an unnamed file; a server has none.
+    /// The source, and a second handle of its file. The kept part of a stream becomes an unnamed file; a
+    /// server has none.
     pub fn share_file(self) -> Result<(Self, File), NotRead> {
-        if let Store::File { file, .. } = &self.store {
-            let handle = file.try_clone()?;
-            return Ok((Self { is_shared: true, ..self }, handle));
+        let mut spool = match self.store {
+            Store::Remote(_) => return Err(NotRead::because("it is on a server")),
+            Store::File { ref file, .. } => {
+                let handle = file.try_clone()?;
+                return Ok((self, handle));
+            }
+            Store::Stream { spool, .. } => spool,
+        };
+        spool.roll().map_err(|error| NotRead::not_buffered(&error, None))?;
+        match spool.into_inner() {
+            SpooledData::OnDisk(file) => Ok((Self::file(file.try_clone()?, &file.metadata()?)?, file)),
+            SpooledData::InMemory(_) => Err(NotRead::because("no temporary file holds it")),
         }
-        let file = self.into_file()?;
-        let (handle, metadata) = (file.try_clone()?, file.metadata()?);
-        Ok((Self { is_shared: true, ..Self::file(file, &metadata)? }, handle))
     }
 
     /// Takes the length from the header if the server does not tell it, because its data is going to be read.
     pub fn trust_header(&mut self) {
         if let Store::Remote(file) = &self.store {
             self.len = Some(file.len_by_header());
-        }
-    }
-
-    /// The file, or the kept part of a stream as an unnamed file.
-    fn into_file(self) -> Result<File, NotRead> {
-        match self.store {
-            Store::Remote(_) => Err(NotRead::because("it is on a server")),
-            Store::File { file, .. } => Ok(file),
-            Store::Stream { mut spool, .. } => {
-                spool.roll().map_err(|error| NotRead::not_buffered(&error, None))?;
-                match spool.into_inner() {
-                    SpooledData::OnDisk(file) => Ok(file),
-                    SpooledData::InMemory(_) => Err(NotRead::because("no temporary file holds it")),
-                }
-            }
         }
     }
 
@@ -225,41 +186,37 @@ impl Source {
 
     /// Reads the data after the header of a stream, or of a file on a server that does not tell its length,
     /// which is known afterwards. Stops one byte after `expected`, which shows that the data is too long.
-    pub fn read_data(&mut self, data_start: u64, expected: u64, data: Data) -> Result<u64, NotRead> {
-        self.cursor = self.seek(data_start)?;
+    pub fn read_data(&mut self, data_start: u64, expected: u64, data: Data) -> Result<(), NotRead> {
         let limit = expected.saturating_add(1);
         let taken = match (&self.store, data) {
             (Store::Remote(file), Data::Count) => file.count(data_start, limit)?,
             // It is going to be read, which is possible only once.
             (Store::Remote(_), Data::Keep) => expected,
-            _ => self.fill_store(limit, data)?,
+            _ => self.fill_store(data_start, limit, data)?,
         };
-        let len = data_start.saturating_add(taken);
-        self.len = Some(len);
-        Ok(len)
+        self.len = Some(data_start.saturating_add(taken));
+        Ok(())
     }
 
-    /// Moves up to `limit` bytes from the stream to the end of the store. If the stream ends before that,
-    /// sets its length.
-    fn fill_store(&mut self, limit: u64, data: Data) -> Result<u64, NotRead> {
-        let start = self.cursor;
+    /// Moves up to `limit` bytes from the stream to the end of the store, at `start`. If the stream ends
+    /// before that, sets its length.
+    fn fill_store(&mut self, start: u64, limit: u64, data: Data) -> Result<u64, NotRead> {
         let Store::Stream { spool, rest } = &mut self.store else { return Ok(0) };
-        let mut buffer = vec![0; BUFFER];
-        let mut taken = 0;
+        spool.seek(SeekFrom::Start(start))?;
+        let (mut buffer, mut taken) = (vec![0; BUFFER], 0);
         while taken < limit {
             let wanted = usize::try_from(limit - taken).unwrap_or(BUFFER).min(BUFFER);
-            let piece = read_some(rest, &mut buffer[..wanted])?;
-            if piece.is_empty() {
+            let read = uninterrupted(|| rest.read(&mut buffer[..wanted]))?;
+            if read == 0 {
                 self.len = Some(start + taken);
                 break;
             }
             if data == Data::Keep {
-                let written = spool.write_all(piece);
-                let copied = spool.is_rolled().then_some(self.cursor);
+                let written = spool.write_all(&buffer[..read]);
+                let copied = spool.is_rolled().then_some(start + taken);
                 written.map_err(|error| NotRead::not_buffered(&error, copied))?;
-                self.cursor += piece.len() as u64;
             }
-            taken += piece.len() as u64;
+            taken += read as u64;
         }
         Ok(taken)
     }
@@ -270,28 +227,15 @@ impl Source {
         let room = self.header_end.checked_sub(position).and_then(|left| usize::try_from(left).ok());
         let room = room.filter(|&left| left > 0).map_or(buffer.len(), |left| left.min(buffer.len()));
         let buffer = &mut buffer[..room];
-        if let Store::Remote(file) = &self.store {
-            let read = file.read(position, buffer, None)?;
-            return Ok(&buffer[..read]);
-        }
-        if self.cursor != position || self.is_shared {
-            self.cursor = self.seek(position)?;
-        }
-        let piece = match &mut self.store {
-            Store::File { file, .. } => read_some(file, buffer)?,
-            Store::Stream { spool, .. } => read_some(spool, buffer)?,
-            Store::Remote(_) => &buffer[..0],
+        let read = match &mut self.store {
+            Store::File { file, .. } => uninterrupted(|| ReadAt::read_at(file, position, buffer))?,
+            Store::Stream { spool, .. } => {
+                spool.seek(SeekFrom::Start(position))?;
+                uninterrupted(|| spool.read(buffer))?
+            }
+            Store::Remote(file) => file.read(position, buffer, None)?,
         };
-        self.cursor += piece.len() as u64;
-        Ok(piece)
-    }
-
-    fn seek(&mut self, position: u64) -> io::Result<u64> {
-        match &mut self.store {
-            Store::File { file, .. } => file.seek(SeekFrom::Start(position)),
-            Store::Stream { spool, .. } => spool.seek(SeekFrom::Start(position)),
-            Store::Remote(_) => Ok(position),
-        }
+        Ok(&buffer[..read])
     }
 
     /// Whether a file is still the one that was opened. The stored part of a stream cannot change.
@@ -315,58 +259,37 @@ impl ReadAt for Source {
     }
 }
 
-/// Reads a range of a file, one buffer at a time, and passes it to `take`. The file was long enough for it.
+/// Reads a range of the file of this path, one buffer at a time, and passes it to `take`. The file was long
+/// enough for it.
 ///
 /// # Errors
 /// Those of the file, which has changed if it ends too early, and those of `take`.
-pub fn pieces<E: From<NotRead>>(
+pub fn each_piece(
+    path: &Path,
     mut file: impl ReadAt<Error = io::Error>,
     mut range: Range<u64>,
     buffer: &mut [u8],
-    mut take: impl FnMut(&[u8]) -> Result<(), E>,
-) -> Result<(), E> {
+    mut take: impl FnMut(&[u8]) -> Result<(), Error>,
+) -> Result<(), Error> {
     while !range.is_empty() {
         let wanted = usize::try_from(range.end - range.start).unwrap_or(usize::MAX).min(buffer.len());
-        let read = match file.read_at(range.start, &mut buffer[..wanted]) {
-            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-            outcome => outcome.map_err(NotRead::from)?,
-        };
-        if read == 0 {
-            return Err(NotRead::changed().into());
+        let read = uninterrupted(|| file.read_at(range.start, &mut buffer[..wanted]));
+        match read.map_err(|error| Error::not_read(path, error))? {
+            0 => return Err(Error::not_read(path, NotRead::changed())),
+            read => {
+                take(&buffer[..read])?;
+                range.start += read as u64;
+            }
         }
-        take(&buffer[..read])?;
-        range.start += read as u64;
     }
     Ok(())
 }
 
-/// The same with errors about the file of this path.
-///
-/// # Errors
-/// Those of the file, and those of `take`.
-pub fn each_piece(
-    path: &Path,
-    file: impl ReadAt<Error = io::Error>,
-    range: Range<u64>,
-    buffer: &mut [u8],
-    mut take: impl FnMut(&[u8]) -> Result<(), Error>,
-) -> Result<(), Error> {
-    let mut not_taken = None;
-    let read = pieces(file, range, buffer, |piece| {
-        take(piece).map_err(|error| {
-            not_taken = Some(error);
-            NotRead::interrupted()
-        })
-    });
-    read.map_err(|reason| not_taken.unwrap_or_else(|| Error::not_read(path, reason)))
-}
-
-fn read_some<'b>(reader: &mut impl Read, buffer: &'b mut [u8]) -> io::Result<&'b [u8]> {
+fn uninterrupted(mut read: impl FnMut() -> io::Result<usize>) -> io::Result<usize> {
     loop {
-        match reader.read(buffer) {
-            Ok(len) => return Ok(&buffer[..len]),
+        match read() {
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
+            outcome => return outcome,
         }
     }
 }

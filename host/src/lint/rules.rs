@@ -29,7 +29,7 @@ const FORMATS: [&str; 4] = ["pt", "tf", "flax", "mlx"];
 /// The file cannot be read.
 pub fn findings(file: &Part, groups: &Groups<'_>) -> Result<Vec<Finding>, Error> {
     let (data_start, mut text) = (file.index().summary().data_start, Vec::new());
-    each_piece(file.path(), file, TEXT..data_start, &mut vec![0; BUFFER], |piece| {
+    each_piece(file.path(), file.reader(), TEXT..data_start, &mut vec![0; BUFFER], |piece| {
         text.extend_from_slice(piece);
         Ok(())
     })?;

@@ -1,8 +1,6 @@
 //! Parameters of quantised models, several of which are packed in one integer.
 
-use crate::args::remote::is_remote;
-use crate::context::Context;
-use crate::context::Place;
+use crate::context::{Context, Place};
 use crate::error::not_read::NotRead;
 use crate::input::model::{Model, Tensor};
 use crate::input::remote;
@@ -119,11 +117,8 @@ fn config(context: &Context, path: &Path) -> Result<Option<serde_json::Value>, N
     if path.as_os_str() == "-" {
         return Ok(None);
     }
-    if !is_remote(path) {
-        return config_beside(path);
-    }
     match remote::place(context, path)? {
-        Place::Cached(file) => config_beside(&file),
+        Place::Local(file) => config_beside(&file),
         Place::Url(url) => Ok(context.client()?.config(&url).map_err(|error| remote::of_file(&error))?),
     }
 }

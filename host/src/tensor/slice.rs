@@ -4,7 +4,7 @@ use crate::args::slice::ranges as ranges_of;
 use crate::context::Context;
 use crate::error::Error;
 use crate::error::not_read::NotRead;
-use crate::input::model::{Model, Part, Tensor};
+use crate::input::model::{Model, Tensor};
 use crate::input::remote::{GAP, Reader};
 use crate::text::quoted;
 use crate::work::Work;
@@ -184,10 +184,10 @@ impl<'m> Sliced<'m> {
 fn runs(tensor: &Tensor<'_>, ranges: &[AxisRange]) -> Vec<Range<u64>> {
     let mut merged: Vec<Range<u64>> = Vec::new();
     let plan = SlicePlan::new(tensor.dtype(), tensor.dims(), ranges);
-    let (Part::Remote(part), Ok(runs)) = (tensor.model(), plan.and_then(|plan| plan.byte_runs())) else {
+    let (Some(_), Ok(runs)) = (tensor.model().remote(), plan.and_then(|plan| plan.byte_runs())) else {
         return merged;
     };
-    let start = part.data_start() + tensor.begin();
+    let start = tensor.in_file().start;
     for run in runs {
         let run = start + run.start..start + run.end;
         match merged.last_mut() {

@@ -1,6 +1,6 @@
 //! A file on a server that threads share.
 
-use crate::input::part::{Part, RemotePart, Tensor};
+use crate::input::part::Tensor;
 use embedded_safetensors::ReadAt;
 use embedded_safetensors::io::FileLen;
 use safetensors_remote::{RemoteFile, SharedFile};
@@ -48,18 +48,16 @@ impl Remote {
 /// Announces that these tensors are read next, in any order, and each of them entirely. Small ones that
 /// follow each other in a file on a server come from one reply. The next call about their file replaces it.
 pub fn expect<'m>(tensors: impl IntoIterator<Item = Tensor<'m>>) {
-    let mut files: Vec<(&RemotePart, Vec<Range<u64>>)> = Vec::new();
+    let mut files: Vec<(&Remote, Vec<Range<u64>>)> = Vec::new();
     for tensor in tensors {
-        let Part::Remote(part) = tensor.model() else { continue };
-        let start = part.data_start();
-        let range = start + tensor.begin()..start + tensor.end();
+        let Some(file) = tensor.model().remote() else { continue };
         // Most come file by file.
-        match files.iter_mut().rev().find(|(known, _)| std::ptr::eq(*known, part)) {
-            Some((_, ranges)) => ranges.push(range),
-            None => files.push((part, vec![range])),
+        match files.iter_mut().rev().find(|(known, _)| std::ptr::eq(*known, &**file)) {
+            Some((_, ranges)) => ranges.push(tensor.in_file()),
+            None => files.push((file, vec![tensor.in_file()])),
         }
     }
-    files.into_iter().for_each(|(part, ranges)| part.file().expect(ranges));
+    files.into_iter().for_each(|(file, ranges)| file.expect(ranges));
 }
 
 impl Deref for Remote {

@@ -1,54 +1,48 @@
 //! Finds the file that a location means: in the cache of the Hub, or on a server.
 
 use super::file::Remote;
+use crate::args::remote::is_remote;
 use crate::context::{Context, Found, Place};
 use crate::error::not_read::{NotRead, sentence_of_server};
 use safetensors_remote::{Location, RemoteError, RemoteErrorKind, RemoteFile, RemoteModel, Url};
 use std::path::Path;
 
-/// The place that a location means. The Hub is asked once for a model.
+/// The place that a path means. The Hub is asked once for a model.
 ///
 /// # Errors
 /// It is not a location; there is no model; those of the server.
 pub fn place(context: &Context, path: &Path) -> Result<Place, NotRead> {
+    if !is_remote(path) {
+        return Ok(Place::Local(path.to_path_buf()));
+    }
     if let Some(known) = context.found().get(path) {
         return known.place.clone();
     }
-    let new = find(context, path).unwrap_or_else(|error| Found { place: Err(error), file: None });
-    let place = new.place.clone();
-    context.found().insert(path.to_path_buf(), new);
+    let (place, file) = match find(context, path) {
+        Ok((place, file)) => (Ok(place), file),
+        Err(reason) => (Err(reason), None),
+    };
+    context.found().insert(path.to_path_buf(), Found { place: place.clone(), file });
     place
 }
 
-/// Finds out whether a location is that of an index; of a model of the Hub from the server.
-///
-/// # Errors
-/// Those of [`place`].
-pub fn is_sharded(context: &Context, path: &Path) -> Result<bool, NotRead> {
-    Ok(match place(context, path)? {
-        Place::Cached(file) => crate::input::model::is_index(&file),
-        Place::Url(url) => url.path().ends_with(".index.json"),
-    })
-}
-
-fn find(context: &Context, path: &Path) -> Result<Found, NotRead> {
+/// The place of a location, and the file that was opened to find it.
+fn find(context: &Context, path: &Path) -> Result<(Place, Option<RemoteFile>), NotRead> {
     let location = context.location(path)?;
-    let at = |place| Found { place: Ok(place), file: None };
-    match &location {
-        Location::Url(url) => Ok(at(Place::Url(url.clone()))),
-        Location::Hub(model) => {
-            if let Some(file) = context.options().hub.cached(model) {
-                return Ok(at(Place::Cached(file)));
-            }
-            let file = context.client()?.find(&location).map_err(|error| match error.kind() {
-                RemoteErrorKind::NoModel { .. }
-                | RemoteErrorKind::Offline
-                | RemoteErrorKind::Setup { .. } => error.into(),
-                _ => of_file(&error),
-            })?;
-            Ok(Found { place: Ok(Place::Url(file.url().clone())), file: Some(file) })
-        }
+    let model = match &location {
+        Location::Url(url) => return Ok((Place::Url(url.clone()), None)),
+        Location::Hub(model) => model,
+    };
+    if let Some(file) = context.options().hub.cached(model) {
+        return Ok((Place::Local(file), None));
     }
+    let file = context.client()?.find(&location).map_err(|error| match error.kind() {
+        RemoteErrorKind::NoModel { .. } | RemoteErrorKind::Offline | RemoteErrorKind::Setup { .. } => {
+            error.into()
+        }
+        _ => of_file(&error),
+    })?;
+    Ok((Place::Url(file.url().clone()), Some(file)))
 }
 
 /// An error of a file whose path is not the one that was given.
@@ -91,9 +85,6 @@ pub fn open_shards(
 ///
 /// # Errors
 /// Those of the server; it is too long.
-pub fn index_text(context: &Context, path: &Path) -> Result<Vec<u8>, NotRead> {
-    match place(context, path)? {
-        Place::Url(url) => Ok(open_file(context, path, &url)?.into_text(context.options().max_index)?),
-        Place::Cached(file) => Ok(std::fs::read(file)?),
-    }
+pub fn index_text(context: &Context, path: &Path, url: &Url) -> Result<Vec<u8>, NotRead> {
+    Ok(open_file(context, path, url)?.into_text(context.options().max_index)?)
 }

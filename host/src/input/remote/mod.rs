@@ -4,7 +4,7 @@ mod file;
 mod find;
 
 pub use file::{GAP, Reader, Remote, expect};
-pub use find::{index_text, is_sharded, of_file, open, open_shards, place};
+pub use find::{index_text, of_file, open, open_shards, place};
 
 use crate::args::remote::is_remote;
 use crate::error::Error;

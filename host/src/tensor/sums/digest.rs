@@ -1,6 +1,5 @@
 //! The SHA-256 sum of a file or a tensor.
 
-use crate::args::remote::is_remote;
 use crate::context::{Context, Place};
 use crate::error::Error;
 use crate::input::model::{Part, Tensor, is_sharded, threads_for};
@@ -30,18 +29,20 @@ const BUFFER: u64 = 32 * 1024;
 /// It cannot be read; interruption by the user. This is the same for all functions here.
 pub fn sum_at(context: &Context, path: &Path, work: &Work) -> Result<(u64, String), Error> {
     let not_read = |reason| Error::not_read(path, reason);
-    if is_remote(path) && is_sharded(context, path)? {
-        return Ok(sum_of_text(&remote::index_text(context, path).map_err(not_read)?));
+    match remote::place(context, path).map_err(not_read)? {
+        Place::Local(place) => {
+            let (file, len) = open_file(&place).map_err(not_read)?;
+            Ok((len, digits(&sum_of(path, &file, 0..len, work)?)))
+        }
+        Place::Url(url) if is_sharded(context, path)? => {
+            Ok(sum_of_text(&remote::index_text(context, path, &url).map_err(not_read)?))
+        }
+        Place::Url(url) => {
+            let file = remote::open(context, path, &url).map_err(not_read)?;
+            let (len, reader) = (file.len_by_header(), remote::Reader::of_remote(&file));
+            Ok((len, digits(&sum_of(path, reader.until(len), 0..len, work)?)))
+        }
     }
-    if is_remote(path)
-        && let Place::Url(url) = remote::place(context, path).map_err(not_read)?
-    {
-        let file = remote::open(context, path, &url).map_err(not_read)?;
-        let (len, reader) = (file.len_by_header(), remote::Reader::of_remote(&file));
-        return Ok((len, digits(&sum_of(path, reader.until(len), 0..len, work)?)));
-    }
-    let (file, len) = open_file(path).map_err(not_read)?;
-    Ok((len, digits(&sum_of(path, &file, 0..len, work)?)))
 }
 
 /// The length and the sum of a text.
@@ -81,7 +82,7 @@ pub fn sums_of_part(
     let (start, file) = (summary.data_start, 0..summary.file_len());
     let all = part.index().in_header_order().filter(|_| tensors);
     let ranges: Vec<_> = all.map(|tensor| start + tensor.begin()..start + tensor.end()).collect();
-    if matches!(part, Part::Remote(_)) {
+    if part.remote().is_some() {
         return sums_in_one_pass(part, file, &ranges, work);
     }
     let all: Vec<_> = [file].into_iter().chain(ranges).collect();
