@@ -14,7 +14,7 @@ use safetensors_files::{
     shards::{ShardError, ShardErrorKind},
 };
 use safetensors_remote::RemoteErrorKind;
-use serde::{Serialize, Serializer};
+use serde::ser::{Serialize, SerializeMap, Serializer};
 use std::io;
 use std::path::Path;
 
@@ -84,7 +84,7 @@ impl Invalid {
     pub fn message(&self) -> String {
         let Self { tensor, error, advice, .. } = self;
         match tensor {
-            // The text of an error can say more than that of its kind: `error[CODE] at byte N: SENTENCE`.
+            // The text of an error can say more than its kind: `error[CODE] at byte N: SENTENCE`.
             None => format!("{}{advice}", error.to_string().splitn(2, ": ").last().unwrap_or_default()),
             Some(name) => format!("tensor {}: {}{advice}", quoted(name), error.kind),
         }
@@ -104,10 +104,9 @@ impl Error {
 
     /// The file could not be read.
     pub fn not_read(file: &Path, reason: impl Into<NotRead>) -> Self {
-        let reason = reason.into();
-        match reason.is_interruption() {
-            true => Self::interrupted(),
-            false => Self { file: Some(name(file)), what: What::NotRead(reason) },
+        match reason.into() {
+            NotRead::Interrupted => Self::interrupted(),
+            reason => Self { file: Some(name(file)), what: What::NotRead(reason) },
         }
     }
 
@@ -153,17 +152,17 @@ impl Error {
             error.kind(),
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge
         );
-        let needed = len
-            .filter(|_| is_full)
-            .map(|len| format!(", {} needed", counted(len, "byte")))
-            .unwrap_or_default();
-        let sentence = format!("cannot be written: {}{needed}", sentence(error));
-        Self::said(Some(file), Exit::Failed, "io", sentence)
+        let needed = len.filter(|_| is_full).map(|len| format!(", {} needed", counted(len, "byte")));
+        Self::system(file, "cannot be written", error).and(&needed.unwrap_or_default())
     }
 
     /// The file could not be removed.
     pub fn cannot_remove(file: &Path, error: &io::Error) -> Self {
-        Self::said(Some(file), Exit::Failed, "io", format!("cannot be removed: {}", sentence(error)))
+        Self::system(file, "cannot be removed", error)
+    }
+
+    fn system(file: &Path, what: &str, error: &io::Error) -> Self {
+        Self::said(Some(file), Exit::Failed, "io", format!("{what}: {}", sentence(error)))
     }
 
     /// The user has interrupted the work.
@@ -201,8 +200,7 @@ impl Error {
     pub fn and(self, more: &str) -> Self {
         match self.what {
             What::Message { exit, kind, sentence } => {
-                let sentence = sentence + more;
-                Self { what: What::Message { exit, kind, sentence }, ..self }
+                Self { what: What::Message { exit, kind, sentence: sentence + more }, ..self }
             }
             _ => self,
         }
@@ -252,55 +250,43 @@ impl Error {
     }
 }
 
-/// The members of its JSON object.
-#[derive(Serialize)]
-struct Members<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    file: Option<&'a str>,
-    ok: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    code: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    at: Option<u64>,
-    message: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    tensor: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    index: Option<&'a [u64]>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    hint: Option<&'a str>,
-}
-
 impl Serialize for Error {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        let (error, message) = match &self.what {
-            What::Invalid(invalid) => (None, invalid.message()),
-            What::Fails(fails) => (None, fails.message.clone()),
-            What::NotRead(reason) => (Some("io"), reason.to_string()),
-            What::Message { kind, sentence, .. } => (Some(*kind), sentence.clone()),
-            What::Output(error) => (Some("io"), sentence(error)),
+        let mut members = to.serialize_map(None)?;
+        if let Some(file) = &self.file {
+            members.serialize_entry("file", file)?;
+        }
+        members.serialize_entry("ok", &false)?;
+        let (code, at, message) = match &self.what {
+            What::Invalid(invalid) => (invalid.error.kind.code(), Some(invalid.error.at), invalid.message()),
+            What::Fails(fails) => (fails.code, Some(fails.at), fails.message.clone()),
+            What::NotRead(reason) => ("io", None, reason.to_string()),
+            What::Message { kind, sentence, .. } => (*kind, None, sentence.clone()),
+            What::Output(error) => ("io", None, sentence(error)),
         };
-        let invalid = self.as_invalid();
-        let (place, value) = match &self.what {
-            What::Invalid(invalid) => (Some((invalid.error.kind.code(), invalid.error.at)), None),
-            What::Fails(fails) => (Some((fails.code, fails.at)), fails.value.as_ref()),
-            _ => (None, None),
+        members.serialize_entry(if at.is_some() { "code" } else { "error" }, code)?;
+        if let Some(at) = at {
+            members.serialize_entry("at", &at)?;
+        }
+        members.serialize_entry("message", &message)?;
+        let (tensor, index, hint) = match &self.what {
+            What::Invalid(invalid) => (invalid.tensor.as_ref(), None, invalid.hint.as_ref()),
+            What::Fails(fails) => match &fails.value {
+                Some((tensor, index)) => (Some(tensor), Some(index), None),
+                None => (None, None, None),
+            },
+            _ => (None, None, None),
         };
-        let tensor = value.map(|(tensor, _)| tensor).or(invalid.and_then(|invalid| invalid.tensor.as_ref()));
-        let members = Members {
-            file: self.file.as_deref(),
-            ok: false,
-            error,
-            code: place.map(|(code, _)| code),
-            at: place.map(|(_, at)| at),
-            message,
-            tensor: tensor.map(String::as_str),
-            index: value.map(|(_, index)| index.as_slice()),
-            hint: invalid.and_then(|invalid| invalid.hint.as_deref()),
-        };
-        members.serialize(to)
+        if let Some(tensor) = tensor {
+            members.serialize_entry("tensor", tensor)?;
+        }
+        if let Some(index) = index {
+            members.serialize_entry("index", index)?;
+        }
+        if let Some(hint) = hint {
+            members.serialize_entry("hint", hint)?;
+        }
+        members.end()
     }
 }
 
@@ -343,41 +329,38 @@ impl From<ShardError> for Error {
 impl Error {
     /// An error of a sharded model.
     pub fn of_shards(path: &Path, kind: &ShardErrorKind) -> Self {
-        let sentence = kind.to_string();
         match (kind, kind.class()) {
             (ShardErrorKind::File(error), _) => Self::of_edit(error),
-            (_, Some(Class::File)) => Self::bad(path, "shards", sentence),
-            (_, Some(Class::Limit)) => Self::said(Some(path), Exit::Failed, "limit", sentence),
-            _ => Self::about(path, sentence),
+            (_, Some(Class::File)) => Self::bad(path, "shards", kind.to_string()),
+            (_, Some(Class::Limit)) => Self::limit(path, kind.to_string()),
+            _ => Self::about(path, kind.to_string()),
         }
     }
 
     fn of_edit(error: &EditError) -> Self {
-        let (path, said) =
-            (error.path(), |kind, sentence| Self::said(Some(error.path()), Exit::Failed, kind, sentence));
+        let path = error.path();
         match error.kind() {
             EditErrorKind::File(fault) => Self::of_file(path, fault),
             EditErrorKind::Stopped => Self::interrupted(),
             EditErrorKind::Input(error) if is_stop(error) => Self::interrupted(),
-            EditErrorKind::Input(error) => said("io", format!("cannot read its input: {}", sentence(error))),
-            fault => said("usage", fault.to_string()),
+            EditErrorKind::Input(error) => Self::system(path, "cannot read its input", error),
+            fault => Self::about(path, fault.to_string()),
         }
     }
 
     /// An error of the library about a file.
     pub fn of_file(path: &Path, fault: &FileErrorKind) -> Self {
-        let said = |kind, sentence| Self::said(Some(path), Exit::Failed, kind, sentence);
         match fault {
             FileErrorKind::System { action: "write" | "replace", error } => Self::cannot_write(path, error),
             FileErrorKind::System { action, error } => match of_server(error) {
                 Some(error) => Self::not_read(path, error),
-                None => said("io", format!("cannot {action} it: {}", sentence(error))),
+                None => Self::system(path, &format!("cannot {action} it"), error),
             },
             FileErrorKind::Changed => Self::not_read(path, NotRead::changed()),
             FileErrorKind::Format(fault) | FileErrorKind::Duplicate { error: fault, .. } => {
                 Self::of_format(path, fault)
             }
-            fault => said("usage", fault.to_string()),
+            fault => Self::about(path, fault.to_string()),
         }
     }
 }

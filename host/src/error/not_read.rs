@@ -8,40 +8,30 @@ use std::io;
 
 /// The reason why a file could not be read.
 #[derive(Clone, Debug)]
-pub struct NotRead {
-    reason: String,
-    /// What precedes the reason in a line about the file.
-    intro: &'static str,
-    /// The user has interrupted the work.
-    is_interruption: bool,
+pub enum NotRead {
+    /// Follows "cannot be read: ".
+    Because(String),
+    /// A complete predicate of the file, which could be read but not used.
+    That(String),
+    /// Nothing is wrong with the file: the user has interrupted the work.
+    Interrupted,
 }
 
 impl NotRead {
     pub fn because(reason: impl Into<String>) -> Self {
-        Self { reason: reason.into(), intro: "cannot be read: ", is_interruption: false }
+        Self::Because(reason.into())
     }
 
-    /// A complete predicate of the file, which could be read but not used.
     pub fn that(predicate: impl Into<String>) -> Self {
-        Self { intro: "", ..Self::because(predicate) }
+        Self::That(predicate.into())
     }
 
     /// An error of a server, with this predicate.
     pub fn of_server(error: &RemoteError, predicate: String) -> Self {
         match error.kind() {
-            RemoteErrorKind::Stopped => Self::interrupted(),
-            _ => Self::that(predicate),
+            RemoteErrorKind::Stopped => Self::Interrupted,
+            _ => Self::That(predicate),
         }
-    }
-
-    /// The user has interrupted the work.
-    pub fn interrupted() -> Self {
-        Self { is_interruption: true, ..Self::that("interrupted") }
-    }
-
-    /// Whether nothing is wrong with the file: the user has interrupted the work.
-    pub fn is_interruption(&self) -> bool {
-        self.is_interruption
     }
 
     /// The file is a stream that cannot be copied, of which this much was.
@@ -57,13 +47,16 @@ impl NotRead {
 
     /// What to say after the name of the file.
     pub fn predicate(&self) -> String {
-        format!("{}{}", self.intro, self.reason)
+        if let Self::Because(reason) = self { format!("cannot be read: {reason}") } else { self.to_string() }
     }
 }
 
 impl fmt::Display for NotRead {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.reason)
+        match self {
+            Self::Because(reason) | Self::That(reason) => f.write_str(reason),
+            Self::Interrupted => f.write_str("interrupted"),
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Collects what a report about an invalid file shows, as long as the file is open.
 
-use super::foreign::{hint, seen_format};
+use super::foreign::seen_in;
 use super::header::{Failure, visit};
 use super::source::Source;
 use crate::error::not_read::NotRead;
@@ -31,7 +31,7 @@ pub fn error_of(file: &Path, source: &mut Source, failure: Failure) -> Error {
 fn describe(source: &mut Source, error: embedded_safetensors::Error) -> Result<Invalid, NotRead> {
     let passage = passage(source, &error)?;
     let tensor = if passage.is_some() { tensor_at(source, error.at)? } else { None };
-    let (hint, seen) = (hint(source), seen_format(source));
+    let (hint, seen) = seen_in(source);
     // A stream is read only up to the first byte too many.
     let len = source.len().filter(|_| source.is_file());
     let advice = advice(&error, passage.as_ref(), len);

@@ -27,11 +27,6 @@ pub enum Readable {
 }
 
 impl Readable {
-    /// The suffixes of files in a directory that are of such a format.
-    const SUFFIXES: [&str; 8] = ["npy", "npz", "pt", "pth", "bin", "ckpt", "gguf", "index"];
-    /// What files of PyTorch are usually called.
-    const OF_PYTORCH: [&str; 4] = ["pt", "pth", "bin", "ckpt"];
-
     /// The name for people; formats of the same name can be in one directory.
     pub fn name(self) -> &'static str {
         match self {
@@ -52,30 +47,31 @@ impl Readable {
         }
     }
 
-    /// Whether a file has the suffix of such a format.
+    /// Whether a file has the suffix of such a format: those of a directory that are converted.
     pub fn has_suffix(path: &Path) -> bool {
-        suffix_of(path).is_some_and(|suffix| Self::SUFFIXES.contains(&&*suffix))
+        Self::by_suffix(path).is_some_and(|(suffix, _)| suffix != "pb")
+    }
+
+    fn by_suffix(path: &Path) -> Option<(String, Self)> {
+        let suffix = path.extension()?.to_string_lossy().to_ascii_lowercase();
+        let format = match &*suffix {
+            "npy" => Self::Array,
+            "npz" => Self::Archive,
+            "pt" | "pth" | "bin" | "ckpt" => Self::PyTorch,
+            "gguf" => Self::Gguf,
+            "index" | "pb" => Self::TensorFlow,
+            _ => return None,
+        };
+        Some((suffix, format))
     }
 
     /// The format by the name of a file, for contents that show none.
     pub fn by_name(path: &Path) -> Option<Self> {
         let name = path.file_name()?.to_string_lossy();
         // Its reader says which file to give instead.
-        if name == "checkpoint" || name.contains(".data-0") {
-            return Some(Self::TensorFlow);
-        }
-        match &*suffix_of(path)? {
-            "npy" => Some(Self::Array),
-            "npz" => Some(Self::Archive),
-            "gguf" => Some(Self::Gguf),
-            "index" | "pb" => Some(Self::TensorFlow),
-            suffix => Self::OF_PYTORCH.contains(&suffix).then_some(Self::PyTorch),
-        }
+        let has_index = name == "checkpoint" || name.contains(".data-0");
+        if has_index { Some(Self::TensorFlow) } else { Self::by_suffix(path).map(|(_, format)| format) }
     }
-}
-
-fn suffix_of(path: &Path) -> Option<String> {
-    path.extension().map(|suffix| suffix.to_string_lossy().to_ascii_lowercase())
 }
 
 /// A format: what a file looks like, and what to do with it.
@@ -84,6 +80,12 @@ struct Format {
     what: &'static str,
     advice: &'static str,
     readable: Option<Readable>,
+}
+
+impl Format {
+    fn hint(self, first: &str) -> String {
+        format!("it looks like {}: {first}{}", self.what, self.advice)
+    }
 }
 
 const fn format(what: &'static str, advice: &'static str) -> Format {
@@ -162,14 +164,20 @@ const UTF_16: Format = format("a text in UTF-16", "write the header in UTF-8");
 const JSON: Format =
     format("a JSON text", "give a .safetensors file, or the .safetensors.index.json of a model");
 
-/// A sentence about an invalid file that looks like one of another format.
-pub fn hint(source: &mut Source) -> Option<String> {
-    let first = source.read_up_to(0, LOOKED_AT).ok()?;
-    let found = format_of(&first).or_else(|| is_text(&first).then_some(TEXT));
-    let Format { what, advice, readable } = found?;
-    // `convert` itself reads those only from a file.
-    let first = if readable.is_some() && !source.is_file() { "save it as a file, and " } else { "" };
-    Some(format!("it looks like {what}: {first}{advice}"))
+/// A sentence about an invalid file that looks like one of another format, and the name of the format if
+/// `convert` reads it.
+pub fn seen_in(source: &mut Source) -> (Option<String>, Option<&'static str>) {
+    let first = source.read_up_to(0, LOOKED_AT).unwrap_or_default();
+    let found = format_of(&first);
+    let name = found.and_then(|format| format.readable).map(Readable::name);
+    // So little is known of a stream.
+    let is_archive = found.is_some() && first.len() == 8 && first.starts_with(b"PK\x03\x04");
+    let hint = found.or_else(|| is_text(&first).then_some(TEXT)).map(|format| {
+        // `convert` itself reads those only from a file.
+        let is_piped = format.readable.is_some() && !source.is_file();
+        format.hint(if is_piped { "save it as a file, and " } else { "" })
+    });
+    (hint, name.or(is_archive.then_some("PyTorch or numpy")))
 }
 
 /// Whether a file that is no model has nothing but text, as far as it is known.
@@ -180,27 +188,20 @@ fn is_text(first: &[u8]) -> bool {
     first.len() >= 8 && text.len() + 3 >= first.len() && !is_model(first) && text.chars().all(is_printed)
 }
 
-/// The name of the format that `convert` reads and that the beginning shows.
-pub fn seen_format(source: &mut Source) -> Option<&'static str> {
-    let first = source.read_up_to(0, LOOKED_AT).ok()?;
-    match format_of(&first)?.readable {
-        Some(readable) => Some(readable.name()),
-        // So little is known of a stream.
-        None if first.len() == 8 && first.starts_with(b"PK\x03\x04") => Some("PyTorch or numpy"),
-        None => None,
-    }
-}
-
 /// A sentence about a file that is not a pickle, if it is of a format that has none. Old pickles are
 /// text, so that a text is not enough.
 ///
 /// # Errors
 /// Those of reading.
 pub fn hint_of(file: &File) -> io::Result<Option<String>> {
+    let format = format_of(&beginning(file)?).filter(|format| format.readable.is_none());
+    Ok(format.map(|format| format.hint("")))
+}
+
+fn beginning(file: &File) -> io::Result<Vec<u8>> {
     let mut first = Vec::new();
     Part::new(file, 0, LOOKED_AT).read_to_end(&mut first)?;
-    let format = format_of(&first).filter(|format| format.readable.is_none());
-    Ok(format.map(|Format { what, advice, .. }| format!("it looks like {what}: {advice}")))
+    Ok(first)
 }
 
 /// Whether a file is of a checkpoint of TensorFlow: its index, or data that have their index beside them.
@@ -210,10 +211,7 @@ pub fn hint_of(file: &File) -> io::Result<Option<String>> {
 pub fn is_checkpoint(file: &File, path: &Path) -> io::Result<bool> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let index = name.rsplit_once(".data-").map(|(prefix, _)| path.with_file_name(format!("{prefix}.index")));
-    let is_index = |path: PathBuf| {
-        let opened = open_file(&path);
-        opened.is_ok_and(|(file, _)| is_table(&file).unwrap_or(false))
-    };
+    let is_index = |path: PathBuf| open_file(&path).is_ok_and(|(file, _)| is_table(&file).unwrap_or(false));
     Ok(is_table(file)? || index.is_some_and(is_index))
 }
 
@@ -223,33 +221,21 @@ pub fn is_checkpoint(file: &File, path: &Path) -> io::Result<bool> {
 /// # Errors
 /// Those of reading.
 pub fn readable_format(file: &File, path: &Path) -> io::Result<Option<Readable>> {
-    let mut first = Vec::new();
-    Part::new(file, 0, LOOKED_AT).read_to_end(&mut first)?;
-    let found = match format_of(&first) {
+    let first = beginning(file)?;
+    let seen = format_of(&first);
+    let found = match seen {
         Some(format) => format.readable,
-        None if is_table(file)? => Some(Readable::TensorFlow),
-        None => None,
+        None => is_table(file)?.then_some(Readable::TensorFlow),
     };
     if found.is_none() && first.starts_with(b"PK\x03\x04") {
-        return Ok(listed_format(file).or_else(|| Readable::by_name(path)));
+        // A damaged archive has no entries.
+        let entries = entries(file).unwrap_or_default();
+        let listed = entries.iter().find_map(|entry| named_format(entry.name.as_bytes())?.readable);
+        return Ok(listed.or_else(|| Readable::by_name(path)));
     }
-    let by_name = || Readable::by_name(path).filter(|named| is_numpy(*named) || says_nothing(&first));
-    Ok(found.or_else(by_name))
-}
-
-/// Whether the contents are neither those of another format nor of a model.
-fn says_nothing(first: &[u8]) -> bool {
-    format_of(first).is_none() && !is_model(first)
-}
-
-fn is_numpy(format: Readable) -> bool {
-    matches!(format, Readable::Array | Readable::Archive)
-}
-
-/// The format of a zip archive by the names of all entries. A damaged archive has none.
-fn listed_format(file: &File) -> Option<Readable> {
-    let entries = entries(file).ok()?;
-    entries.iter().find_map(|entry| named_format(entry.name.as_bytes())?.readable)
+    let says_nothing = seen.is_none() && !is_model(&first);
+    let is_numpy = |format: &Readable| matches!(format, Readable::Array | Readable::Archive);
+    Ok(found.or_else(|| Readable::by_name(path).filter(|named| says_nothing || is_numpy(named))))
 }
 
 fn format_of(first: &[u8]) -> Option<Format> {
@@ -305,26 +291,22 @@ fn text_format(first: &[u8]) -> Option<Format> {
     let begins =
         |prefix: &[u8]| text.get(..prefix.len()).is_some_and(|text| text.eq_ignore_ascii_case(prefix));
     let has = |key: &[u8]| text.windows(key.len()).any(|part| part == key);
-    match text.split_first() {
-        Some((b'{', rest)) if matches!(rest.trim_ascii_start(), [] | [b'"' | b'}', ..]) => {
-            let is_config =
-                [&b"\"model_type\""[..], b"\"architectures\"", b"\"peft_type\""].into_iter().any(has);
-            match (has(b"\"weight_map\""), is_config) {
-                (true, _) => Some(INDEX),
-                (_, true) => Some(CONFIG),
-                _ => Some(JSON),
-            }
-        }
-        Some((b'[', rest))
-            if matches!(
-                rest.trim_ascii_start(),
-                [] | [b'{' | b'[' | b'"' | b']' | b'-' | b'0'..=b'9', ..]
-            ) =>
-        {
-            Some(JSON)
-        }
-        _ if [&b"<!doctyp"[..], b"<html", b"<head", b"<!--"].into_iter().any(begins) => Some(PAGE),
-        _ if begins(b"<?xml") => Some(XML),
-        _ => None,
+    let begins_with = |first: u8, then: &[u8]| {
+        let rest = text.strip_prefix(&[first]).map(<[u8]>::trim_ascii_start);
+        rest.is_some_and(|rest| rest.first().is_none_or(|next| then.contains(next)))
+    };
+    if begins_with(b'{', b"\"}") {
+        let is_config = has(b"\"model_type\"") || has(b"\"architectures\"") || has(b"\"peft_type\"");
+        return Some(match () {
+            () if has(b"\"weight_map\"") => INDEX,
+            () if is_config => CONFIG,
+            () => JSON,
+        });
+    }
+    let is_page = ["<!doctyp", "<html", "<head", "<!--"].iter().any(|tag| begins(tag.as_bytes()));
+    match () {
+        () if begins_with(b'[', b"{[\"]-0123456789") => Some(JSON),
+        () if is_page => Some(PAGE),
+        () => begins(b"<?xml").then_some(XML),
     }
 }

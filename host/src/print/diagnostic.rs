@@ -1,6 +1,6 @@
 //! Shows errors: the only place that does.
 
-use super::excerpt::Excerpt;
+use super::excerpt::excerpt;
 use crate::error::Error;
 use crate::exit::Exit;
 use crate::json;
@@ -47,8 +47,6 @@ pub fn sentence(error: &Error, columns: usize) -> String {
 
 fn passage(error: &Error, columns: usize, paint: impl Fn(&str) -> String) -> String {
     let shown = error.as_invalid().filter(|invalid| invalid.hint.is_none());
-    let excerpt = shown.and_then(|invalid| {
-        Some(Excerpt::of(invalid.passage.as_ref()?, invalid.error.kind, columns).shown(paint))
-    });
-    excerpt.map_or(String::new(), |excerpt| format!("\n{excerpt}"))
+    let shown = shown.and_then(|invalid| Some((invalid.passage.as_ref()?, invalid.error.kind)));
+    shown.map_or(String::new(), |(passage, kind)| format!("\n{}", excerpt(passage, kind, columns, paint)))
 }

@@ -1,7 +1,7 @@
 //! The header's text around an error, with carets below it.
 
 use crate::error::Passage;
-use crate::text::{columns, shown};
+use crate::text::{columns as columns_of, shown};
 use embedded_safetensors::ErrorKind;
 use std::borrow::Cow;
 
@@ -11,102 +11,55 @@ const INDENT: &str = "    ";
 /// The maximum share of the columns before the error if enough text follows it.
 const LEAD: (usize, usize) = (5, 12);
 
-/// Two lines: a part of the header, and carets below the token with the error.
-pub struct Excerpt {
-    text: String,
-    /// The number of columns before the first caret.
-    lead: usize,
-    carets: usize,
+/// Two lines of at most so many columns: a part of the header, and painted carets below the token with the
+/// error.
+pub fn excerpt(passage: &Passage, kind: ErrorKind, columns: usize, paint: impl Fn(&str) -> String) -> String {
+    let Passage { before, after, is_cut: (is_begun, goes_on) } = passage;
+    let (before, after) = (cells(skip_tail(before, *is_begun)), cells(after));
+    let width = columns.saturating_sub(INDENT.len() + 2).clamp(1, WIDTH);
+    let lead_room = width - width_of(&after).min(width - width * LEAD.0 / LEAD.1);
+    let lead = &before[before.len() - fitting(before.iter().rev(), lead_room)..];
+    let rest = &after[..fitting(after.iter(), width - width_of(lead))];
+
+    let mark = |cut| if cut { "…" } else { "" };
+    let lead_mark = mark(*is_begun || lead.len() < before.len());
+    let rest_mark = mark(*goes_on || rest.len() < after.len());
+    let text: String = lead.iter().chain(rest).map(|(text, _)| &**text).collect();
+    let token = rest.iter().take_while(|(_, at)| *at < token_len(kind, &passage.after)).count();
+    let carets = paint(&"^".repeat(width_of(&rest[..token]).max(1)));
+    let indent = " ".repeat(width_of(lead) + columns_of(lead_mark));
+    format!("{INDENT}{lead_mark}{text}{rest_mark}\n{INDENT}{indent}{carets}")
 }
 
-impl Excerpt {
-    /// The text around an error, on lines of at most so many columns.
-    pub fn of(passage: &Passage, kind: ErrorKind, columns: usize) -> Self {
-        let Passage { before, after, is_cut: (is_begun, goes_on) } = passage;
-        let token = token_len(kind, after);
-        let width = columns.saturating_sub(INDENT.len() + 2).clamp(1, WIDTH);
-        Self::new(
-            &Side::new(skip_tail(before, *is_begun), *is_begun),
-            &Side::new(after, *goes_on),
-            token,
-            width,
-        )
-    }
+/// One character as it is shown, or one invalid byte, and its offset.
+type Cell = (Cow<'static, str>, usize);
 
-    /// Both lines, with painted carets.
-    pub fn shown(&self, paint: impl Fn(&str) -> String) -> String {
-        let (lead, carets) = (" ".repeat(self.lead), paint(&"^".repeat(self.carets)));
-        format!("{INDENT}{}\n{INDENT}{lead}{carets}", self.text)
-    }
-
-    fn new(before: &Side, after: &Side, token: usize, width: usize) -> Self {
-        let lead_room = width - after.width().min(width - width * LEAD.0 / LEAD.1);
-        let (lead, lead_cut) = before.fit(before.cells.iter().rev(), lead_room);
-        let lead_width: usize = lead.iter().map(|cell| cell.columns()).sum();
-        let (rest, rest_cut) = after.fit(after.cells.iter(), width - lead_width);
-
-        let mark = |cut| if cut { "…" } else { "" };
-        let mut text = String::from(mark(lead_cut));
-        text.extend(lead.iter().rev().chain(&rest).map(|cell| &*cell.text));
-        text.push_str(mark(rest_cut));
-        let under: usize = rest.iter().filter(|cell| cell.at < token).map(|cell| cell.columns()).sum();
-        Self { text, lead: lead_width + usize::from(lead_cut), carets: under.max(1) }
-    }
-}
-
-/// One character as it is shown, or one invalid byte.
-struct Cell {
-    text: Cow<'static, str>,
-    /// The offset of its first byte from the start of its side.
-    at: usize,
-}
-
-impl Cell {
-    fn columns(&self) -> usize {
-        columns(&self.text)
-    }
-}
-
-/// The text on one side of the error's first byte.
-struct Side {
-    cells: Vec<Cell>,
-    /// The header has more text than was read.
-    goes_on: bool,
-}
-
-impl Side {
-    fn new(bytes: &[u8], goes_on: bool) -> Self {
-        let mut cells = Vec::new();
-        let mut at = 0;
-        for chunk in bytes.utf8_chunks() {
-            for character in chunk.valid().chars() {
-                cells.push(Cell { text: shown(character), at });
-                at += character.len_utf8();
-            }
-            for byte in chunk.invalid() {
-                cells.push(Cell { text: format!("\\x{byte:02x}").into(), at });
-                at += 1;
-            }
+fn cells(bytes: &[u8]) -> Vec<Cell> {
+    let (mut cells, mut at) = (Vec::new(), 0);
+    for chunk in bytes.utf8_chunks() {
+        for character in chunk.valid().chars() {
+            cells.push((shown(character), at));
+            at += character.len_utf8();
         }
-        Self { cells, goes_on }
+        for byte in chunk.invalid() {
+            cells.push((format!("\\x{byte:02x}").into(), at));
+            at += 1;
+        }
     }
+    cells
+}
 
-    fn width(&self) -> usize {
-        self.cells.iter().map(Cell::columns).sum()
-    }
+fn width_of(cells: &[Cell]) -> usize {
+    cells.iter().map(|(text, _)| columns_of(text)).sum()
+}
 
-    /// The cells that fit into `room` columns, and whether that cuts the text.
-    fn fit<'c>(&self, cells: impl Iterator<Item = &'c Cell>, room: usize) -> (Vec<&'c Cell>, bool) {
-        let mut used = 0;
-        let fitting: Vec<_> = cells
-            .take_while(|cell| {
-                used += cell.columns();
-                used <= room
-            })
-            .collect();
-        let cut = self.goes_on || fitting.len() < self.cells.len();
-        (fitting, cut)
-    }
+/// The number of cells that fit into `room` columns.
+fn fitting<'c>(cells: impl Iterator<Item = &'c Cell>, room: usize) -> usize {
+    let ends = cells.scan(0, |used, (text, _)| {
+        *used += columns_of(text);
+        Some(*used)
+    });
+    ends.take_while(|used| *used <= room).count()
 }
 
 /// The length of the token that begins at the error: a complete string or number, otherwise one byte.

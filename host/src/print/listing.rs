@@ -3,13 +3,14 @@
 use crate::error::Error;
 use crate::input::model::{Model, Part, Tensor};
 use crate::json::{self, About, List, Map};
-use crate::print::facts::{Facts, ForDevice, alignment};
+use crate::print::facts::{Facts, ForDevice, OfDtype, alignment};
 use crate::print::parameters::{self, Unpacked};
 use crate::print::picture::block;
 use crate::print::structure::Structured;
 use crate::print::tree::Tree;
 use crate::print::verdict::Sound;
-use crate::table::{Column, Side, Table, number, wrapped};
+use crate::table::Side::{Left, Right};
+use crate::table::{Table, number, wrapped};
 use crate::text::terminal::{is_ascii, terminal_width};
 use crate::text::{counted, fitted, grouped, human, quoted, quoted_whole, share_of, shown_text};
 use safetensors_emit::plan::Sizes;
@@ -68,15 +69,13 @@ impl Listing<'_> {
             Form::Dtypes => print_fitted(dtypes(facts), out)?,
         }
         writeln!(out)?;
-        match self.form {
-            Form::Whole => print_sums(self.chosen.len(), facts, out)?,
-            _ => print_total(self.chosen.len(), facts, out)?,
-        }
-        self.unpacked.print(model.path(), out)?;
         if self.form == Form::Whole {
-            print_metadata(model, out)?;
+            print_sums(self.chosen.len(), facts, out)?;
+            self.unpacked.print(model.path(), out)?;
+            return Ok(print_metadata(model, out)?);
         }
-        Ok(())
+        print_total(self.chosen.len(), facts, out)?;
+        Ok(self.unpacked.print(model.path(), out)?)
     }
 
     fn print_whole(&self, part: &Part, out: &mut impl Write) -> Result<(), Error> {
@@ -100,17 +99,11 @@ impl Listing<'_> {
     }
 
     fn print_tensors(&self, out: &mut impl Write) -> io::Result<()> {
-        const COLUMNS: [Column; 8] = [
-            ("tensor", Side::Left),
-            ("dtype", Side::Left),
-            ("shape", Side::Left),
-            ("begin", Side::Right),
-            ("end", Side::Right),
-            ("bytes", Side::Right),
-            ("align", Side::Right),
-            ("shard", Side::Right),
-        ];
-        let mut table = fitted_to_terminal(Table::new(COLUMNS));
+        let [name, dtype, shape] = ["tensor", "dtype", "shape"].map(|title| (title, Left));
+        let [begin, end, bytes, align, shard_title] =
+            ["begin", "end", "bytes", "align", "shard"].map(|title| (title, Right));
+        let columns = [name, dtype, shape, begin, end, bytes, align, shard_title];
+        let mut table = fitted_to_terminal(Table::new(columns));
         if self.model.index().is_none() {
             table.remove("shard");
         }
@@ -257,12 +250,7 @@ fn print_fitted(table: Table, out: &mut impl Write) -> io::Result<()> {
 }
 
 fn files(model: &Model) -> Table {
-    let mut table = Table::new([
-        ("shard", Side::Right),
-        ("file", Side::Left),
-        ("tensors", Side::Right),
-        ("bytes", Side::Right),
-    ]);
+    let mut table = Table::new([("shard", Right), ("file", Left), ("tensors", Right), ("bytes", Right)]);
     for (index, part) in model.parts().iter().enumerate() {
         let Shard { file, tensors, bytes, .. } = Shard::of(part);
         table.push([(index + 1).to_string(), shown_text(&file), number(tensors), number(bytes)]);
@@ -272,14 +260,9 @@ fn files(model: &Model) -> Table {
 
 /// Those with most bytes first.
 fn dtypes(facts: &Facts) -> Table {
-    let mut table = Table::new([
-        ("dtype", Side::Left),
-        ("tensors", Side::Right),
-        ("parameters", Side::Right),
-        ("bytes", Side::Right),
-        ("size", Side::Right),
-        ("share", Side::Right),
-    ]);
+    let [tensors, parameters, bytes, size, share] =
+        ["tensors", "parameters", "bytes", "size", "share"].map(|title| (title, Right));
+    let mut table = Table::new([("dtype", Left), tensors, parameters, bytes, size, share]);
     let all: u128 = facts.by_dtype.iter().map(|dtype| dtype.bytes).sum();
     let mut list: Vec<_> = facts.by_dtype.iter().collect();
     list.sort_by_key(|dtype| (std::cmp::Reverse(dtype.bytes), dtype.dtype));
@@ -321,11 +304,8 @@ fn print_total(tensors: usize, facts: &Facts, out: &mut impl Write) -> io::Resul
     let bytes: u128 = facts.by_dtype.iter().map(|dtype| dtype.bytes).sum();
     let tensors = counted(tensors as u64, "tensor");
     let parameters = counted(facts.parameters(), "parameter");
-    let list = facts
-        .by_dtype
-        .iter()
-        .map(|dtype| format!("{} {} in {}", dtype.dtype, grouped(dtype.elements), human(dtype.bytes)));
-    let list: Vec<String> = list.collect();
+    let part = |of: &OfDtype| format!("{} {} in {}", of.dtype, grouped(of.elements), human(of.bytes));
+    let list: Vec<String> = facts.by_dtype.iter().map(part).collect();
     let list = if list.len() > 1 { format!(": {}", list.join(", ")) } else { String::new() };
     let only = facts.by_dtype.first().filter(|_| facts.by_dtype.len() == 1);
     let of = only.map_or(String::new(), |dtype| format!(" of {}", dtype.dtype));

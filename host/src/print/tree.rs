@@ -2,7 +2,8 @@
 
 use crate::input::model::Tensor;
 use crate::print::listing::shape_text;
-use crate::table::{Side, Table, number};
+use crate::table::Side::{Left, Right};
+use crate::table::{Table, number};
 use crate::text::{counted, human, shown_text};
 use serde::Serialize;
 use std::cmp::Ordering;
@@ -112,13 +113,8 @@ impl<'m> Tree<'m> {
 
     /// The tree as a table.
     pub fn table(&self) -> Table {
-        let mut table = Table::new([
-            ("tensor", Side::Left),
-            ("dtype", Side::Left),
-            ("shape", Side::Left),
-            ("parameters", Side::Right),
-            ("size", Side::Right),
-        ]);
+        let [tensor, dtype, shape] = ["tensor", "dtype", "shape"].map(|title| (title, Left));
+        let mut table = Table::new([tensor, dtype, shape, ("parameters", Right), ("size", Right)]);
         for row in self.branches() {
             let (dtype, shape) = match row.tensor {
                 Some(tensor) => (tensor.dtype().to_string(), shape_text(tensor.dims())),
