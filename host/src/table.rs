@@ -16,11 +16,11 @@ pub enum Side {
 const FIRST: usize = 80;
 
 /// The width of names for which shapes are shortened.
-pub const USUAL: usize = 24;
+const USUAL: usize = 24;
 
 /// The width of whole names for which a terminal of this width does without optional columns: a cut can make
 /// names of tensors alike.
-pub fn names_of(terminal: usize) -> usize {
+fn names_of(terminal: usize) -> usize {
     USUAL.max(terminal / 3 * 2)
 }
 
@@ -194,7 +194,7 @@ pub fn wrapped(line: &str, terminal: Option<usize>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Side, Table, wrapped};
+    use super::{Column, Side, Table, wrapped};
 
     #[test]
     fn lines_are_broken_after_commas() {
@@ -205,16 +205,24 @@ mod tests {
         assert_eq!(wrapped(line, Some(10)), "  total: 3 tensors,\n    4 values,\n    5 zeros");
     }
 
+    const COLUMNS: [Column; 3] = [("name", Side::Left), ("shape", Side::Left), ("bytes", Side::Right)];
+
+    fn printed<const N: usize>(
+        columns: [Column; N],
+        rows: &[[&str; N]],
+        fit: Option<(usize, &'static [&'static str])>,
+    ) -> String {
+        let (mut table, mut out) = (Table::new(columns), Vec::new());
+        rows.iter().for_each(|row| table.push(row.map(str::to_owned)));
+        table.fit = fit;
+        table.print(&mut out).expect("writing to a Vec");
+        String::from_utf8(out).expect("UTF-8")
+    }
+
     #[test]
     fn shapes_are_cut_and_the_last_columns_left_out() {
-        let table = |width| {
-            let mut table = Table::new([("name", Side::Left), ("shape", Side::Left), ("bytes", Side::Right)]);
-            table.push(["weight".into(), format!("{:?}", [1; 20]), "12".into()]);
-            table.fit(width, &[]);
-            let mut out = Vec::new();
-            table.print(&mut out).expect("writing to a Vec");
-            String::from_utf8(out).expect("UTF-8")
-        };
+        let shape = format!("{:?}", [1; 20]);
+        let table = |width| printed(COLUMNS, &[["weight", &shape, "12"]], Some((width, &[])));
         assert_eq!(
             table(40),
             "  name    shape                    bytes\n  weight  [1, 1, 1, 1…1, 1, 1, 1]     12\n"
@@ -224,44 +232,18 @@ mod tests {
 
     #[test]
     fn columns_are_as_wide_as_their_widest_text() {
-        let mut table = Table::new([("name", Side::Left), ("bytes", Side::Right)]);
-        table.push(["層".into(), "1234567".into()]);
-        table.push(["weight".into(), "8".into()]);
-        let mut out = Vec::new();
-        table.print(&mut out).expect("writing to a Vec");
-        let text = String::from_utf8(out).expect("UTF-8");
+        let [name, _, bytes] = COLUMNS;
+        let text = printed([name, bytes], &[["層", "1234567"], ["weight", "8"]], None);
         assert_eq!(text, "  name      bytes\n  層      1234567\n  weight        8\n");
-    }
-
-    #[test]
-    fn a_long_table_looks_like_a_short_one() {
-        let rows = || (0..3).map(|index| ["n".repeat(3 * index), (10_usize.pow(3) * index).to_string()]);
-        let mut table = Table::new([("name", Side::Left), ("bytes", Side::Right)]);
-        let [mut short, mut long] = [Vec::new(), Vec::new()];
-        table.print_rows(rows, &mut long).expect("writing to a Vec");
-        rows().for_each(|row| table.push(row));
-        table.print(&mut short).expect("writing to a Vec");
-        assert_eq!(long, short);
+        let long = "n".repeat(100);
+        let text = printed([name, bytes], &[[&long, "12"]], None);
+        assert_eq!(text, format!("  name  bytes\n  {long}     12\n"));
     }
 
     #[test]
     fn a_table_does_without_columns_and_shortens_names_to_fit() {
-        let mut table = Table::new([("name", Side::Left), ("shape", Side::Left), ("bytes", Side::Right)]);
-        table.push(["model.layers.0.attention.weight".into(), "[4]".into(), "12".into()]);
-        table.fit(33, &["no column", "shape", "bytes"]);
-        let mut out = Vec::new();
-        table.print(&mut out).expect("writing to a Vec");
-        let text = String::from_utf8(out).expect("UTF-8");
+        let rows = [["model.layers.0.attention.weight", "[4]", "12"]];
+        let text = printed(COLUMNS, &rows, Some((33, &["no column", "shape", "bytes"])));
         assert_eq!(text, "  name                      bytes\n  model.layers…tion.weight     12\n");
-    }
-
-    #[test]
-    fn a_long_name_moves_only_its_own_row() {
-        let mut table = Table::new([("name", Side::Left), ("bytes", Side::Right)]);
-        table.push(["n".repeat(100), "12".into()]);
-        let mut out = Vec::new();
-        table.print(&mut out).expect("writing to a Vec");
-        let text = String::from_utf8(out).expect("UTF-8");
-        assert_eq!(text, format!("  name  bytes\n  {}     12\n", "n".repeat(100)));
     }
 }

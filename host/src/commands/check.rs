@@ -9,7 +9,7 @@ use crate::input::model::{Model, Tensor, bytes_of, is_sharded};
 use crate::input::published::check_published;
 use crate::input::source::Data;
 use crate::input::validation::open_valid;
-use crate::input::walk::{Found, expand};
+use crate::input::walk::{Found, MODELS, expand};
 use crate::print::verdict::{self, Sound};
 use crate::tensor::compare::index_of;
 use crate::tensor::stats::{NotFinite, first_not_finite};
@@ -54,7 +54,7 @@ impl Run for Check {
 
     fn run(self, context: &Context) -> Outcome {
         check_stdin_once(&self.files)?;
-        let files: Vec<Found> = self.files.iter().flat_map(|file| expand(file)).collect();
+        let files: Vec<Found> = self.files.iter().flat_map(|file| expand(file, &MODELS)).collect();
         let mut tally = Tally::default();
         let check = |found| check_file(context, found, self.finite, self.as_published);
         in_order(&files, self.jobs.unwrap_or_else(cores), check, |(file, verdict)| {

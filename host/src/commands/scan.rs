@@ -6,7 +6,7 @@ use crate::error::not_read::NotRead;
 use crate::error::{Error, Outcome};
 use crate::exit::Exit;
 use crate::input::open::open_file;
-use crate::input::walk::{PICKLES, expand_to};
+use crate::input::walk::{PICKLES, expand};
 use crate::json::{self, About, List, Map};
 use crate::output::stdout::complain;
 use crate::print::diagnostic::text;
@@ -49,7 +49,7 @@ impl Run for Scan {
     fn run(self, _: &Context) -> Outcome {
         check_stdin_once(&self.files)?;
         let mut worst = Exit::Good;
-        for (file, found) in self.files.iter().flat_map(|file| expand_to(file, &PICKLES)) {
+        for (file, found) in self.files.iter().flat_map(|file| expand(file, &PICKLES)) {
             let scanned = scanned(&file, found);
             let exit = scanned.as_ref().map_or_else(Error::exit, |all| exit(all));
             self.print(&file, &scanned, exit)?;

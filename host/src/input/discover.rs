@@ -79,8 +79,7 @@ pub fn reject_partial_models(inputs: &[PathBuf], output: Option<&Path>) -> Resul
         }
         let folder = folder_of(&path);
         let indexes = folders.beside(&path)?;
-        let is_given =
-            |shard: &String| identity(&folder.join(shard)).is_some_and(|path| given.contains(&path));
+        let is_given = |shard: &str| identity(&folder.join(shard)).is_some_and(|path| given.contains(&path));
         let all_given = match (&indexes[..], shard) {
             ([], None) => true,
             ([], Some(shard)) => {
@@ -90,7 +89,7 @@ pub fn reject_partial_models(inputs: &[PathBuf], output: Option<&Path>) -> Resul
             }
             (indexes, _) => indexes.iter().any(|index| {
                 whole.contains(&index.path)
-                    || (index.shards.iter().all(is_given) && whole.insert(index.path.clone()))
+                    || (index.shards.iter().all(|shard| is_given(shard)) && whole.insert(index.path.clone()))
             }),
         };
         if !all_given {
@@ -186,7 +185,8 @@ fn name_of(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-fn folder_of(path: &Path) -> &Path {
+/// The directory of a file.
+pub fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
@@ -205,12 +205,10 @@ pub fn models_in(directory: &Path) -> Result<Vec<PathBuf>, Error> {
     let paths = files_in(directory).map_err(|error| Error::not_read(directory, error))?;
     let indexes = indexes_in(directory)?;
     let is_shard = |name: &str| {
-        let of_index = |index: &Index| match ShardName::parse(name) {
-            // An invalid index does not name it.
-            Some(shard) => name_of(&index.path) == shard.index_name(),
-            None => false,
-        };
-        indexes.iter().any(|index| index.shards.contains(name) || of_index(index))
+        // An invalid index does not name it.
+        let index_name = ShardName::parse(name).map(ShardName::index_name);
+        let mut indexes = indexes.iter();
+        indexes.any(|index| index.shards.contains(name) || index_name == Some(name_of(&index.path)))
     };
     let is_model = |path: &&PathBuf| is_model(path) && !path.is_dir() && !is_shard(&name_of(path));
     let models: Vec<PathBuf> = paths.iter().filter(is_model).cloned().collect();
@@ -286,28 +284,18 @@ pub struct Index {
 /// The directory cannot be listed, or an index cannot be read or exceeds a limit: its names are unknown
 /// then.
 pub fn indexes_in(folder: &Path) -> Result<Vec<Index>, Error> {
-    let paths = match index_files(folder) {
+    let paths = match files_in(folder) {
         Err(error) if is_absent(&error) => Vec::new(),
         paths => paths.map_err(|error| Error::not_read(folder, error))?,
     };
     let mut indexes = Vec::new();
-    for path in paths {
+    for path in paths.into_iter().filter(|path| name_of(path).ends_with(INDEX_END)) {
         let path = if folder == Path::new(".") { name_of(&path).into() } else { path };
         if let Some(index) = read_index(&path)? {
             indexes.push(Index { shards: index.shards().map(str::to_owned).collect(), path });
         }
     }
     Ok(indexes)
-}
-
-/// The files in a directory with the suffix of an index, sorted.
-///
-/// # Errors
-/// Those of the system.
-fn index_files(folder: &Path) -> io::Result<Vec<PathBuf>> {
-    let mut paths = files_in(folder)?;
-    paths.retain(|path| name_of(path).ends_with(INDEX_END));
-    Ok(paths)
 }
 
 /// The paths of everything in a directory, sorted.

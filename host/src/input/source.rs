@@ -293,13 +293,3 @@ fn uninterrupted(mut read: impl FnMut() -> io::Result<usize>) -> io::Result<usiz
         }
     }
 }
-
-#[cfg(test)]
-impl Source {
-    /// A file with one tensor of these offsets, valid or not, and no data.
-    pub fn of_tensor(begin: u64, end: u64) -> Self {
-        let header = format!(r#"{{"a":{{"dtype":"U8","shape":[2],"data_offsets":[{begin},{end}]}}}}"#);
-        let file = [&(header.len() as u64).to_le_bytes(), header.as_bytes()].concat();
-        Self::stream(Box::new(io::Cursor::new(file))).expect("reading from memory")
-    }
-}

@@ -16,9 +16,8 @@ pub type Found = (PathBuf, Result<(), NotRead>);
 
 /// The files of a directory that a command wants, by the ends of their names.
 pub struct Wanted {
+    /// In small letters; names may have capitals.
     ends: &'static [&'static str],
-    /// Whether the ends may be in capitals.
-    in_any_case: bool,
     /// Whether hidden files and directories count.
     has_hidden: bool,
     /// A predicate of a directory that has none.
@@ -29,16 +28,14 @@ pub struct Wanted {
 
 impl Wanted {
     fn has(&self, name: &OsStr) -> bool {
-        let name = name.as_encoded_bytes();
-        let name = if self.in_any_case { &name.to_ascii_lowercase() } else { name };
+        let name = name.as_encoded_bytes().to_ascii_lowercase();
         self.ends.iter().any(|end| name.ends_with(end.as_bytes()))
     }
 }
 
 /// Models in safetensors.
-const MODELS: Wanted = Wanted {
+pub const MODELS: Wanted = Wanted {
     ends: &[".safetensors", ".safetensors.index.json"],
-    in_any_case: true,
     has_hidden: false,
     nothing: NO_MODEL,
     but: convertible_in,
@@ -50,27 +47,28 @@ pub const PICKLES: Wanted = Wanted {
         ".pt", ".pth", ".bin", ".ckpt", ".pkl", ".pickle", ".pk", ".p", ".joblib", ".dill", ".npy", ".npz",
         ".zip", ".mar", ".pt2",
     ],
-    in_any_case: true,
     has_hidden: true,
     nothing: "contains no file with a suffix of pickles, such as .pt, .bin and .pkl",
     but: |_| String::new(),
 };
 
-/// An argument itself, or all models below it if it is a directory, sorted by path.
-pub fn expand(path: &Path) -> Vec<Found> {
-    expand_to(path, &MODELS)
-}
-
 /// An argument itself, or all files below it that are wanted if it is a directory, sorted by path.
-pub fn expand_to(path: &Path, wanted: &'static Wanted) -> Vec<Found> {
+pub fn expand(path: &Path, wanted: &'static Wanted) -> Vec<Found> {
     if path.as_os_str() == "-" || !path.is_dir() {
         return vec![(path.to_path_buf(), Ok(()))];
     }
-    let found = Walk { seen: HashSet::new(), folders: Vec::new(), found: Vec::new(), wanted }.through(path);
+    let mut walk = Walk { wanted, seen: HashSet::new(), folders: vec![path.into()], found: Vec::new() };
+    while let Some(folder) = walk.folders.pop() {
+        if let Err(error) = walk.look_into(&folder) {
+            walk.found.push((folder, Err(error.into())));
+        }
+    }
+    let mut found = walk.found;
     if found.is_empty() {
         let sentence = format!("{}{}", wanted.nothing, (wanted.but)(path));
         return vec![(path.to_path_buf(), Err(NotRead::that(sentence)))];
     }
+    found.sort_by(|(one, _), (other, _)| one.cmp(other));
     found
 }
 
@@ -94,17 +92,6 @@ struct Walk {
 }
 
 impl Walk {
-    fn through(mut self, root: &Path) -> Vec<Found> {
-        self.folders.push(root.to_path_buf());
-        while let Some(folder) = self.folders.pop() {
-            if let Err(error) = self.look_into(&folder) {
-                self.found.push((folder, Err(error.into())));
-            }
-        }
-        self.found.sort_by(|(one, _), (other, _)| one.cmp(other));
-        self.found
-    }
-
     fn look_into(&mut self, folder: &Path) -> io::Result<()> {
         if !self.seen.insert(fs::canonicalize(folder)?) {
             return Ok(());
@@ -112,10 +99,12 @@ impl Walk {
         let mut folders = Vec::new();
         for entry in fs::read_dir(folder)? {
             let entry = entry?;
-            let (name, path) = (entry.file_name(), entry.path());
+            let (name, path, kind) = (entry.file_name(), entry.path(), entry.file_type()?);
+            // Follows links.
+            let is_folder = kind.is_dir() || (kind.is_symlink() && path.is_dir());
             match () {
                 () if is_hidden(&name) && !self.wanted.has_hidden => {}
-                () if is_folder(&entry, &path)? => folders.push(path),
+                () if is_folder => folders.push(path),
                 () if self.wanted.has(&name) => self.found.push((path, Ok(()))),
                 () => {}
             }
@@ -125,10 +114,4 @@ impl Walk {
         self.folders.extend(folders);
         Ok(())
     }
-}
-
-/// Follows links.
-fn is_folder(entry: &fs::DirEntry, path: &Path) -> io::Result<bool> {
-    let kind = entry.file_type()?;
-    Ok(if kind.is_symlink() { path.is_dir() } else { kind.is_dir() })
 }

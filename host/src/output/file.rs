@@ -2,7 +2,7 @@
 
 use crate::context::Context;
 use crate::error::Error;
-use crate::input::discover::is_absent;
+use crate::input::discover::{folder_of, is_absent};
 use crate::input::remote::check_output;
 use embedded_safetensors::file::FileErrorKind;
 use safetensors_files::{AtomicFile, ClosedFile, EditError, EditErrorKind};
@@ -207,8 +207,7 @@ pub fn check_stdout_use(json: bool, output: Option<&Path>) -> Result<(), Error> 
 /// Syncs the directory, so that a new or removed name is on the medium too.
 #[cfg(unix)]
 pub fn sync_folder(place: &Path) -> io::Result<()> {
-    let folder = place.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    File::open(folder)?.sync_all()
+    File::open(folder_of(place))?.sync_all()
 }
 
 #[cfg(not(unix))]

@@ -1,7 +1,7 @@
 //! Rejects outputs that would overwrite their own inputs.
 
 use crate::error::Error;
-use crate::input::discover::{Folders, is_absent};
+use crate::input::discover::{Folders, folder_of, is_absent};
 use crate::input::model::Model;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -42,8 +42,7 @@ pub fn check_not_in_model(model: &Model, output: &Path) -> Result<(), Error> {
 /// Whether two paths of files, which need not exist, have the same name in the same directory.
 pub fn is_same_place(one: &Path, other: &Path) -> bool {
     let place = |path: &Path| {
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        folder.canonicalize().ok().and_then(|folder| Some(folder.join(path.file_name()?)))
+        folder_of(path).canonicalize().ok().and_then(|folder| Some(folder.join(path.file_name()?)))
     };
     one == other || place(one).is_some_and(|one| Some(one) == place(other))
 }
