@@ -5,7 +5,7 @@ use crate::stop::Stop;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Shorter work shows no progress.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -14,7 +14,6 @@ const PATIENCE: Duration = Duration::from_secs(1);
 pub struct Work {
     stop: Arc<Stop>,
     bar: ProgressBar,
-    started: Instant,
     shown: AtomicBool,
 }
 
@@ -28,7 +27,7 @@ impl Work {
             bar.set_style(style.progress_chars("=> "));
         }
         bar.set_message(label.to_owned());
-        Self { stop, bar, started: Instant::now(), shown: AtomicBool::new(false) }
+        Self { stop, bar, shown: AtomicBool::new(false) }
     }
 
     /// Adds bytes that are done.
@@ -66,7 +65,7 @@ impl Work {
 
     /// A bar appears only on a terminal; elsewhere nothing is drawn.
     fn show_late(&self) {
-        if self.started.elapsed() > PATIENCE && !self.shown.swap(true, Ordering::Relaxed) {
+        if self.bar.elapsed() > PATIENCE && !self.shown.swap(true, Ordering::Relaxed) {
             self.bar.set_draw_target(ProgressDrawTarget::stderr());
         }
     }

@@ -81,40 +81,25 @@ fn passage(source: &mut Source, error: &embedded_safetensors::Error) -> io::Resu
 /// The name of the tensor whose entry contains byte `at`. An entry extends from the name's opening quote to
 /// the closing brace.
 fn tensor_at(source: &mut Source, at: u64) -> Result<Option<String>, NotRead> {
-    let mut search = Search { at, name: Beginning::default(), in_entry: false };
-    match visit(source, |event, start, _| Ok(search.see(event, start))) {
-        Err(Failure::NotRead(reason)) => Err(reason),
-        // In an entry that the error cuts off, the search ends where the header does.
-        Ok(()) | Err(Failure::Invalid(_)) => Ok(search.result()),
-    }
-}
-
-/// Follows the events. An entry that is open at the end is the one.
-struct Search {
-    at: u64,
-    name: Beginning,
-    /// The name is complete, and the following events belong to its tensor.
-    in_entry: bool,
-}
-
-impl Search {
-    fn see(&mut self, event: &Event<'_>, start: u64) -> ControlFlow<()> {
+    // An entry that is open at the end is the one.
+    let (mut name, mut in_entry) = (Beginning::default(), false);
+    let seen = visit(source, |event, start, _| {
         match event {
-            Event::Name(piece) => self.name.push(piece.as_bytes()),
-            Event::Metadata => self.name.clear(),
-            Event::Tensor if start > self.at => return ControlFlow::Break(()),
-            Event::Tensor => self.in_entry = true,
-            Event::TensorEnd if start >= self.at => return ControlFlow::Break(()),
-            Event::TensorEnd => {
-                self.in_entry = false;
-                self.name.clear();
+            Event::Tensor if start > at => return Ok(ControlFlow::Break(())),
+            Event::TensorEnd if start >= at => return Ok(ControlFlow::Break(())),
+            Event::Name(piece) => name.push(piece.as_bytes()),
+            Event::Tensor => in_entry = true,
+            Event::Metadata | Event::TensorEnd => {
+                in_entry = false;
+                name.clear();
             }
             _ => {}
         }
-        ControlFlow::Continue(())
-    }
-
-    fn result(self) -> Option<String> {
-        self.in_entry.then(|| self.name.text().to_owned())
+        Ok(ControlFlow::Continue(()))
+    });
+    match seen {
+        Err(Failure::NotRead(reason)) => Err(reason),
+        // In an entry that the error cuts off, the search ends where the header does.
+        Ok(()) | Err(Failure::Invalid(_)) => Ok(in_entry.then(|| name.text().to_owned())),
     }
 }

@@ -7,14 +7,14 @@ use crate::error::not_read::NotRead;
 use crate::input::discover::model_in;
 use crate::input::evidence::error_of;
 use crate::input::open::open;
-use crate::input::remote::{self, Remote};
+use crate::input::remote;
 use crate::input::source::{BUFFER, Data, Source, each_piece};
 use crate::input::validation::index_of;
 use crate::text::{counted, did_you_mean, quoted};
 use crate::threads::cores;
 use embedded_safetensors::{FileModel, header::MAX_HEADER_LEN, index::OwnedIndex, integrity::KEY};
 use safetensors_files::shards::{ShardErrorKind, ShardedModel};
-use safetensors_remote::{CANDIDATES, RemoteError, RemoteErrorKind, Url};
+use safetensors_remote::{CANDIDATES, RemoteError, RemoteErrorKind, SharedFile, Url};
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -73,7 +73,9 @@ impl Model {
     }
 
     fn of(path: &Path, parts: Vec<Part>, index: Option<PathBuf>) -> Self {
-        let metadata = if parts.len() > 1 { metadata_of(&parts) } else { None };
+        let all: Vec<_> = parts.iter().filter_map(Part::metadata).collect();
+        let pairs = all.iter().rev().copied().flatten().map(|(key, value)| (key.clone(), value.clone()));
+        let metadata = (parts.len() > 1 && !all.is_empty()).then(|| pairs.collect());
         Self { path: path.to_path_buf(), parts, index, index_text: None, metadata }
     }
 
@@ -172,7 +174,7 @@ impl Model {
             let names = file.padding()?;
             for tensor in in_order(file) {
                 match names.contains(tensor.name()) {
-                    true => padding.count(tensor.byte_len()),
+                    true => padding.add(Padding { tensors: 1, bytes: tensor.byte_len() }),
                     false => tensors.push(tensor),
                 }
             }
@@ -263,10 +265,6 @@ impl Serialize for Padding {
 }
 
 impl Padding {
-    fn count(&mut self, bytes: u64) {
-        self.add(Self { tensors: 1, bytes });
-    }
-
     pub fn add(&mut self, other: Self) {
         self.tensors += other.tensors;
         self.bytes += other.bytes;
@@ -277,16 +275,13 @@ impl Padding {
     /// # Errors
     /// Those of `out`.
     pub fn print(self, out: &mut impl Write) -> io::Result<()> {
-        let Self { tensors, bytes } = self;
-        if tensors == 0 {
-            return Ok(());
+        match self.tensors {
+            0 => Ok(()),
+            tensors => {
+                let (tensors, bytes) = (counted(tensors, "tensor"), counted(self.bytes, "zero byte"));
+                writeln!(out, "  left out: {tensors} of padding, {bytes}")
+            }
         }
-        writeln!(
-            out,
-            "  left out: {} of padding, {}",
-            counted(tensors, "tensor"),
-            counted(bytes, "zero byte")
-        )
     }
 }
 
@@ -317,13 +312,6 @@ pub fn file_of(path: &Path) -> Result<PathBuf, Error> {
     if !is_remote(path) && path.is_dir() { model_in(path) } else { Ok(path.to_path_buf()) }
 }
 
-fn metadata_of(parts: &[Part]) -> Option<BTreeMap<String, String>> {
-    let all: Vec<_> = parts.iter().filter_map(Part::metadata).collect();
-    let pairs = all.iter().rev().flat_map(|pairs| pairs.iter());
-    let pairs = pairs.map(|(key, value)| (key.clone(), value.clone())).collect();
-    (!all.is_empty()).then_some(pairs)
-}
-
 fn open_shards(context: &Context, path: &Path, index: &Path) -> Result<Model, Error> {
     match ShardedModel::open(index) {
         Ok(model) => {
@@ -349,7 +337,7 @@ fn open_remote_shards(context: &Context, path: &Path, url: &Url) -> Result<Model
     let parts = model.into_files().into_iter().map(|file| {
         let (path, name) = (without_query(&url.sibling(file.name())).into(), file.name().to_owned());
         let (file, index) = file.into_parts();
-        Part::Remote { path, name, file: Arc::new(Remote::new(file)), index }
+        Part::Remote { path, name, file: Arc::new(SharedFile::new(file)), index }
     });
     Ok(Model { index_text, ..Model::of(path, parts.collect(), Some(index)) })
 }
@@ -378,7 +366,7 @@ fn error_of_shards(context: &Context, path: &Path, index: &Url, error: &RemoteEr
 }
 
 /// Validates a file on a server, whose header is in memory.
-fn validated(path: &Path, url: &Url, file: Remote, data: Data) -> Result<Part, Error> {
+fn validated(path: &Path, url: &Url, file: SharedFile, data: Data) -> Result<Part, Error> {
     let file = Arc::new(file);
     let mut source = Source::of_remote(file.clone()).map_err(|reason| Error::not_read(path, reason))?;
     if data == Data::Keep {

@@ -4,10 +4,7 @@ use crate::context::{Context, Place};
 use crate::error::not_read::NotRead;
 use crate::input::remote::{self, check_local, place};
 use crate::input::source::Source;
-use embedded_safetensors::{
-    FileModel,
-    file::{FileError, FileErrorKind},
-};
+use embedded_safetensors::{FileModel, file::FileErrorKind};
 use std::fs::{File, Metadata};
 use std::io::{self, ErrorKind, Read, Seek};
 use std::path::Path;
@@ -78,18 +75,16 @@ const HALF_WRITTEN: &str = "its header is half written: an edit is in progress o
 fn not_half_written(path: &Path) -> Result<(), NotRead> {
     match FileModel::open(path) {
         Ok(_) => Err(NotRead::changed()),
-        Err(error) if is_interruption(&error) => Err(NotRead::because(HALF_WRITTEN)),
+        Err(error) if matches!(error.kind(), FileErrorKind::Interrupted) => {
+            Err(NotRead::because(HALF_WRITTEN))
+        }
         Err(_) => Ok(()),
     }
 }
 
 /// Whether an edit in place has left the header of this file half written, or is about to write it.
 pub fn is_interrupted(path: &Path) -> bool {
-    FileModel::open(path).is_err_and(|error| is_interruption(&error))
-}
-
-fn is_interruption(error: &FileError) -> bool {
-    matches!(error.kind(), FileErrorKind::Interrupted)
+    FileModel::open(path).is_err_and(|error| matches!(error.kind(), FileErrorKind::Interrupted))
 }
 
 /// Standard input may be a file that was partly read already; then the rest counts.
@@ -139,7 +134,9 @@ mod system {
         match file.read(&mut first) {
             Ok(0) => Err(NotRead::because("nothing writes to this pipe")),
             Ok(_) => Ok(Box::new(Cursor::new(first).chain(BlockingReader(file)))),
-            Err(error) if is_transient(&error) => Ok(blocking(file)),
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {
+                Ok(blocking(file))
+            }
             Err(error) => Err(error.into()),
         }
     }
@@ -163,10 +160,6 @@ mod system {
             Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
             Err(error) => Err(error.into()),
         }
-    }
-
-    fn is_transient(error: &io::Error) -> bool {
-        matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::error::not_read::NotRead;
-use crate::input::remote::{Reader, Remote};
+use crate::input::remote::Reader;
 use crate::input::source::Source;
 use embedded_safetensors::{
     FileModel, TensorReader,
@@ -10,6 +10,7 @@ use embedded_safetensors::{
     tensor::{Located, Location},
 };
 use safetensors_files::padding_in;
+use safetensors_remote::SharedFile;
 use std::collections::{BTreeMap, HashSet};
 use std::ffi::OsStr;
 use std::fmt;
@@ -24,7 +25,7 @@ pub enum Part {
     Remote {
         path: PathBuf,
         name: String,
-        file: Arc<Remote>,
+        file: Arc<SharedFile>,
         index: OwnedIndex,
     },
     /// A stream whose data is gone, and the number of spaces at the end of its header.
@@ -64,13 +65,13 @@ impl Part {
     }
 
     /// The file on a server.
-    pub fn remote(&self) -> Option<&Arc<Remote>> {
+    pub fn remote(&self) -> Option<&Arc<SharedFile>> {
         if let Self::Remote { file, .. } = self { Some(file) } else { None }
     }
 
     /// Whether it can be read at any offset, and by threads. Otherwise, if it is long, only in sequence.
     pub fn has_ranges(&self) -> bool {
-        self.remote().is_none_or(|file| file.has_ranges())
+        self.remote().is_none_or(|file| file.opened().has_ranges())
     }
 
     /// The tensors in the order of their offsets.
@@ -124,7 +125,7 @@ impl Part {
     /// Reads the file at any offset.
     pub fn reader(&self) -> Reader<'_> {
         match self {
-            Self::File(file) => Reader::of_file(file.file(), file.index().summary().file_len()),
+            Self::File(file) => Reader::of_file(file.file()),
             Self::Remote { file, .. } => Reader::of_remote(file),
             Self::Header { .. } => Reader::of_nothing(GONE),
         }
@@ -166,7 +167,7 @@ impl<'m> Tensor<'m> {
 
     /// Reads the tensor, on a server with one request.
     pub fn reader(&self) -> TensorReader<'m, Reader<'m>> {
-        self.reader_of(self.part.reader().until(self.in_file().end))
+        self.part.index().reader(&self.tensor, self.part.reader().until(self.in_file().end))
     }
 
     /// Reads these bytes of the file, each run on a server with one request.
@@ -174,14 +175,7 @@ impl<'m> Tensor<'m> {
     where
         'm: 'r,
     {
-        self.reader_of(self.part.reader().within(runs))
-    }
-
-    fn reader_of<'r>(&self, reader: Reader<'r>) -> TensorReader<'r, Reader<'r>>
-    where
-        'm: 'r,
-    {
-        self.part.index().reader(&self.tensor, reader)
+        self.part.index().reader(&self.tensor, self.part.reader().within(runs))
     }
 }
 

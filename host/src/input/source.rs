@@ -2,8 +2,9 @@
 
 use crate::error::Error;
 use crate::error::not_read::NotRead;
-use crate::input::remote::Remote;
+use crate::input::remote;
 use embedded_safetensors::{ReadAt, header::MAX_HEADER_LEN, io::FileLen};
+use safetensors_remote::SharedFile;
 use std::fs::{File, Metadata};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::ops::Range;
@@ -42,7 +43,7 @@ enum Store {
         spool: SpooledTempFile,
         rest: Box<dyn Read>,
     },
-    Remote(Arc<Remote>),
+    Remote(Arc<SharedFile>),
 }
 
 /// Detects that another process wrote to a file.
@@ -66,8 +67,8 @@ impl Source {
     }
 
     /// A file on a server.
-    pub fn of_remote(file: Arc<Remote>) -> Result<Self, NotRead> {
-        Self::of(file.len(), Store::Remote(file))
+    pub fn of_remote(file: Arc<SharedFile>) -> Result<Self, NotRead> {
+        Self::of(file.opened().len(), Store::Remote(file))
     }
 
     /// A source that can be read only once. Reads its header.
@@ -189,7 +190,7 @@ impl Source {
     pub fn read_data(&mut self, data_start: u64, expected: u64, data: Data) -> Result<(), NotRead> {
         let limit = expected.saturating_add(1);
         let taken = match (&self.store, data) {
-            (Store::Remote(file), Data::Count) => file.count(data_start, limit)?,
+            (Store::Remote(file), Data::Count) => remote::count(file, data_start, limit)?,
             // It is going to be read, which is possible only once.
             (Store::Remote(_), Data::Keep) => expected,
             _ => self.fill_store(data_start, limit, data)?,

@@ -71,7 +71,7 @@ impl Contents {
             (part.file_name(), Source { path: part.path(), len, reader: part.reader().until(len) })
         });
         let others = self.others.iter().map(|(path, file, len)| {
-            let source = Source { path, len: *len, reader: Reader::of_file(file, *len) };
+            let source = Source { path, len: *len, reader: Reader::of_file(file) };
             (path.file_name().unwrap_or_default(), source)
         });
         let mut sources = BTreeMap::new();

@@ -3,52 +3,33 @@
 use crate::input::part::Tensor;
 use embedded_safetensors::ReadAt;
 use embedded_safetensors::io::FileLen;
-use safetensors_remote::{RemoteFile, SharedFile};
+use safetensors_remote::SharedFile;
 use std::fs::File;
 use std::io;
-use std::ops::{Deref, Range};
-
-/// A file on a server, whose header is in memory.
-pub struct Remote(SharedFile);
+use std::ops::Range;
 
 /// Bytes that are read and skipped rather than requested again.
 pub const GAP: u64 = 64 << 10;
 
-impl Remote {
-    pub fn new(file: RemoteFile) -> Self {
-        Self(SharedFile::new(file))
-    }
-
-    /// The length of the file, if the server tells it.
-    pub fn len(&self) -> Option<u64> {
-        self.opened().len()
-    }
-
-    /// Whether the file can be read at any offset. Otherwise, if it is long, only in sequence and once.
-    pub fn has_ranges(&self) -> bool {
-        self.opened().has_ranges()
-    }
-
-    /// Reads from this offset on, at most so many bytes, and returns how many there are.
-    ///
-    /// # Errors
-    /// Those of the server.
-    pub fn count(&self, from: u64, most: u64) -> io::Result<u64> {
-        let (mut buffer, mut counted) = (vec![0; 1 << 16], 0);
-        while counted < most {
-            match self.read(from + counted, &mut buffer, None)? {
-                0 => break,
-                read => counted += read as u64,
-            }
+/// Reads from this offset on, at most so many bytes, and returns how many there are.
+///
+/// # Errors
+/// Those of the server.
+pub fn count(file: &SharedFile, from: u64, most: u64) -> io::Result<u64> {
+    let (mut buffer, mut counted) = (vec![0; 1 << 16], 0);
+    while counted < most {
+        match file.read(from + counted, &mut buffer, None)? {
+            0 => break,
+            read => counted += read as u64,
         }
-        Ok(counted.min(most))
     }
+    Ok(counted.min(most))
 }
 
 /// Announces that these tensors are read next, in any order, and each of them entirely. Small ones that
 /// follow each other in a file on a server come from one reply. The next call about their file replaces it.
 pub fn expect<'m>(tensors: impl IntoIterator<Item = Tensor<'m>>) {
-    let mut files: Vec<(&Remote, Vec<Range<u64>>)> = Vec::new();
+    let mut files: Vec<(&SharedFile, Vec<Range<u64>>)> = Vec::new();
     for tensor in tensors {
         let Some(file) = tensor.model().remote() else { continue };
         // Most come file by file.
@@ -60,14 +41,6 @@ pub fn expect<'m>(tensors: impl IntoIterator<Item = Tensor<'m>>) {
     files.into_iter().for_each(|(file, ranges)| file.expect(ranges));
 }
 
-impl Deref for Remote {
-    type Target = SharedFile;
-
-    fn deref(&self) -> &SharedFile {
-        &self.0
-    }
-}
-
 /// Reads a shared file at any offset.
 #[derive(Clone, Copy)]
 pub struct Reader<'f> {
@@ -77,8 +50,8 @@ pub struct Reader<'f> {
 
 #[derive(Clone, Copy)]
 enum Storage<'f> {
-    File(&'f File, u64),
-    Remote(&'f Remote),
+    File(&'f File),
+    Remote(&'f SharedFile),
     /// There is none, for this reason.
     Nothing(&'static str),
 }
@@ -108,12 +81,12 @@ impl Ahead<'_> {
 }
 
 impl<'f> Reader<'f> {
-    /// A reader of a local file of this length.
-    pub fn of_file(file: &'f File, len: u64) -> Self {
-        Self { from: Storage::File(file, len), ahead: Ahead::Unknown }
+    /// A reader of a local file.
+    pub fn of_file(file: &'f File) -> Self {
+        Self { from: Storage::File(file), ahead: Ahead::Unknown }
     }
 
-    pub fn of_remote(remote: &'f Remote) -> Self {
+    pub fn of_remote(remote: &'f SharedFile) -> Self {
         Self { from: Storage::Remote(remote), ahead: Ahead::Unknown }
     }
 
@@ -141,7 +114,7 @@ impl ReadAt for Reader<'_> {
 
     fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
         match self.from {
-            Storage::File(mut file, _) => ReadAt::read_at(&mut file, offset, buffer),
+            Storage::File(mut file) => ReadAt::read_at(&mut file, offset, buffer),
             Storage::Remote(remote) => match remote.read(offset, buffer, self.ahead.end(offset))? {
                 0 if !buffer.is_empty() && offset < remote.len_by_header() => Err(io::Error::other(format!(
                     "it ends at byte {offset}, but has {} bytes by its header",
@@ -154,10 +127,6 @@ impl ReadAt for Reader<'_> {
     }
 
     fn file_len(&mut self) -> io::Result<FileLen> {
-        Ok(match self.from {
-            Storage::File(_, u64::MAX) | Storage::Nothing(_) => FileLen::Unknown,
-            Storage::File(_, len) => FileLen::Exactly(len),
-            Storage::Remote(remote) => FileLen::Exactly(remote.len_by_header()),
-        })
+        Ok(FileLen::Unknown)
     }
 }

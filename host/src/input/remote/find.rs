@@ -1,10 +1,9 @@
 //! Finds the file that a location means: in the cache of the Hub, or on a server.
 
-use super::file::Remote;
 use crate::args::remote::is_remote;
 use crate::context::{Context, Found, Place};
 use crate::error::not_read::{NotRead, sentence_of_server};
-use safetensors_remote::{Location, RemoteError, RemoteErrorKind, RemoteFile, RemoteModel, Url};
+use safetensors_remote::{Location, RemoteError, RemoteErrorKind, RemoteFile, RemoteModel, SharedFile, Url};
 use std::path::Path;
 
 /// The place that a path means. The Hub is asked once for a model.
@@ -62,8 +61,8 @@ fn open_file(context: &Context, path: &Path, url: &Url) -> Result<RemoteFile, No
 ///
 /// # Errors
 /// Those of the server.
-pub fn open(context: &Context, path: &Path, url: &Url) -> Result<Remote, NotRead> {
-    open_file(context, path, url).map(Remote::new)
+pub fn open(context: &Context, path: &Path, url: &Url) -> Result<SharedFile, NotRead> {
+    open_file(context, path, url).map(SharedFile::new)
 }
 
 /// Opens the files of an index.
