@@ -137,7 +137,7 @@ impl Layout<'_> {
         let spare = text.map_or(0, |column| self.widths[column].saturating_sub(LEAST));
         for title in optional {
             if self.others() - spare + name.min(names_of(width)) + 2 > width {
-                self.hide(|(column, _)| column == title);
+                self.shown.iter_mut().zip(self.columns).for_each(|(shown, of)| *shown &= of.0 != *title);
             }
         }
         if let Some(column) = text {
@@ -148,10 +148,6 @@ impl Layout<'_> {
             self.shown[column] &= self.others() + name.min(LEAST) + 2 <= width;
         }
         self.widths[0] = name.min(width.saturating_sub(self.others() + 2).max(1));
-    }
-
-    fn hide(&mut self, is_hidden: impl Fn(&Column) -> bool) {
-        self.shown.iter_mut().zip(self.columns).for_each(|(shown, column)| *shown &= !is_hidden(column));
     }
 
     /// The width of all columns that are shown, but the first.

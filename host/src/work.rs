@@ -36,8 +36,7 @@ impl Work {
     /// The user has interrupted the work; partial output must be removed.
     pub fn advance(&self, done: u64) -> Result<(), Error> {
         self.bar.inc(done);
-        self.show_late();
-        self.check()
+        self.show_late()
     }
 
     /// Adds bytes that are to be done.
@@ -51,8 +50,7 @@ impl Work {
     /// As [`advance`](Self::advance).
     pub fn reach(&self, bytes: u64) -> Result<(), Error> {
         self.bar.set_position(bytes);
-        self.show_late();
-        self.check()
+        self.show_late()
     }
 
     /// Checks whether the user has interrupted the work.
@@ -64,10 +62,11 @@ impl Work {
     }
 
     /// A bar appears only on a terminal; elsewhere nothing is drawn.
-    fn show_late(&self) {
+    fn show_late(&self) -> Result<(), Error> {
         if self.bar.elapsed() > PATIENCE && !self.shown.swap(true, Ordering::Relaxed) {
             self.bar.set_draw_target(ProgressDrawTarget::stderr());
         }
+        self.check()
     }
 }
 

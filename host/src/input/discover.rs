@@ -212,7 +212,11 @@ pub fn models_in(directory: &Path) -> Result<Vec<PathBuf>, Error> {
     };
     let is_model = |path: &&PathBuf| is_model(path) && !path.is_dir() && !is_shard(&name_of(path));
     let models: Vec<PathBuf> = paths.iter().filter(is_model).cloned().collect();
-    if models.is_empty() { Err(Error::about(directory, without_model(&paths))) } else { Ok(models) }
+    if models.is_empty() {
+        Err(Error::about(directory, without_model(directory, &paths)))
+    } else {
+        Ok(models)
+    }
 }
 
 /// The model that a directory means to a command that reads only one.
@@ -243,24 +247,20 @@ pub fn model_in(directory: &Path) -> Result<PathBuf, Error> {
 }
 
 /// The sentence about a directory without models that contains these paths.
-fn without_model(paths: &[PathBuf]) -> String {
+fn without_model(directory: &Path, paths: &[PathBuf]) -> String {
     let has_model = |path: &Path| files_in(path).is_ok_and(|paths| paths.iter().any(|path| is_model(path)));
     let names: Vec<String> = paths.iter().filter(|path| has_model(path)).map(|path| name_of(path)).collect();
     match &names[..] {
-        [] => format!("{NO_MODEL}{}", convertible(paths)),
+        [] => format!("{NO_MODEL}{}", convertible_in(directory)),
         names => format!("{NO_MODEL}, but its directories do: {}; give the path of one", listed(names)),
     }
 }
 
-/// What follows [`NO_MODEL`] of a directory with a file of another format.
+/// What follows [`NO_MODEL`] of a directory with a file of another format. Only suffixes count.
 pub fn convertible_in(directory: &Path) -> String {
-    files_in(directory).map_or_else(|_| String::new(), |paths| convertible(&paths))
-}
-
-/// The same for the paths in a directory. Only suffixes count.
-fn convertible(paths: &[PathBuf]) -> String {
-    let is_one = |path: &&PathBuf| Readable::by_name(path).is_some() && path.is_file();
-    paths.iter().find(is_one).map_or_else(String::new, |path| {
+    let paths = files_in(directory).unwrap_or_default();
+    let found = paths.iter().find(|path| Readable::by_name(path).is_some() && path.is_file());
+    found.map_or_else(String::new, |path| {
         format!(", but {}, which `safetensors convert` reads", quoted(&name_of(path)))
     })
 }
@@ -291,9 +291,7 @@ pub fn indexes_in(folder: &Path) -> Result<Vec<Index>, Error> {
     let mut indexes = Vec::new();
     for path in paths.into_iter().filter(|path| name_of(path).ends_with(INDEX_END)) {
         let path = if folder == Path::new(".") { name_of(&path).into() } else { path };
-        if let Some(index) = read_index(&path)? {
-            indexes.push(Index { shards: index.shards().map(str::to_owned).collect(), path });
-        }
+        indexes.extend(read_index(path)?);
     }
     Ok(indexes)
 }
@@ -310,18 +308,18 @@ fn files_in(folder: &Path) -> io::Result<Vec<PathBuf>> {
 ///
 /// # Errors
 /// The index cannot be read, or exceeds a limit.
-fn read_index(path: &Path) -> Result<Option<ShardIndex>, Error> {
-    match fs::metadata(path) {
+fn read_index(path: PathBuf) -> Result<Option<Index>, Error> {
+    match fs::metadata(&path) {
         Ok(there) if there.is_file() => {}
-        Ok(_) => return Ok(None),
-        Err(error) if is_absent(&error) => return Ok(None),
-        Err(error) => return Err(Error::not_read(path, error)),
+        Err(error) if !is_absent(&error) => return Err(Error::not_read(&path, error)),
+        _ => return Ok(None),
     }
-    match ShardIndex::open(path, &ShardLimits::USUAL) {
-        Ok(index) => Ok(Some(index)),
-        Err(error) if error.kind().class() == Some(Class::File) => Ok(Some(ShardIndex::new())),
-        Err(error) => Err(error.into()),
-    }
+    let shards = match ShardIndex::open(&path, &ShardLimits::USUAL) {
+        Ok(index) => index.shards().map(str::to_owned).collect(),
+        Err(error) if error.kind().class() == Some(Class::File) => BTreeSet::new(),
+        Err(error) => return Err(error.into()),
+    };
+    Ok(Some(Index { path, shards }))
 }
 
 /// Whether the error means that no file exists.

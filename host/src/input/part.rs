@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::error::not_read::NotRead;
-use crate::input::remote::Reader;
+use crate::input::remote::{Reader, Storage};
 use crate::input::source::Source;
 use embedded_safetensors::{
     FileModel, TensorReader,
@@ -124,11 +124,11 @@ impl Part {
 
     /// Reads the file at any offset.
     pub fn reader(&self) -> Reader<'_> {
-        match self {
-            Self::File(file) => Reader::of_file(file.file()),
-            Self::Remote { file, .. } => Reader::of_remote(file),
-            Self::Header { .. } => Reader::of_nothing(GONE),
-        }
+        Reader::of(match self {
+            Self::File(file) => Storage::File(file.file()),
+            Self::Remote { file, .. } => Storage::Remote(file),
+            Self::Header { .. } => Storage::Nothing(GONE),
+        })
     }
 
     /// Checks that a local file is still the one that was validated. Of a file on a server, each reply is

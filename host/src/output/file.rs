@@ -53,6 +53,13 @@ impl Product {
         Ok(Self { path: path.into(), to: To::File { file, force }, len: None })
     }
 
+    fn writer(&mut self) -> &mut dyn Write {
+        match &mut self.to {
+            To::Output(out) => out,
+            To::File { file, .. } => file,
+        }
+    }
+
     /// Sets the length of the complete file, for errors.
     pub fn expect(&mut self, len: u64) {
         self.len = Some(len);
@@ -140,26 +147,22 @@ impl Closed {
     pub fn finish(self) -> Result<(), Error> {
         match self.file {
             None => Ok(()),
-            Some((file, true)) => file.replace().map_err(|error| cannot_write(error, None)),
-            // Fails also if a file appeared in the meantime.
-            Some((file, false)) => file.take_free_place().map_err(|error| cannot_write(error, None)),
+            // Without `force`, fails also if a file appeared in the meantime.
+            Some((file, force)) => {
+                let placed = if force { file.replace() } else { file.take_free_place() };
+                placed.map_err(|error| cannot_write(error, None))
+            }
         }
     }
 }
 
 impl Write for Product {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match &mut self.to {
-            To::Output(out) => out.write(bytes),
-            To::File { file, .. } => file.write(bytes),
-        }
+        self.writer().write(bytes)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        match &mut self.to {
-            To::Output(out) => out.flush(),
-            To::File { file, .. } => file.flush(),
-        }
+        self.writer().flush()
     }
 }
 
@@ -179,17 +182,15 @@ fn cannot_write(error: EditError, len: Option<u64>) -> Error {
 /// A file exists and `force` is not given, or the path is not a regular file.
 pub fn check_output_path(path: &Path, force: bool) -> Result<(), Error> {
     check_output(path)?;
-    match fs::metadata(path) {
-        Ok(there) if there.is_dir() => Err(Error::about(path, "is a directory, not a file")),
-        Ok(there) if !there.is_file() => {
-            Err(Error::about(path, "not a regular file; refusing to overwrite it"))
-        }
-        Ok(_) if !force => Err(Error::about(path, "already exists; use --force to overwrite it")),
-        Ok(_) => Ok(()),
-        Err(_) if path.is_symlink() => Err(Error::about(path, "is a dangling symbolic link")),
-        Err(error) if is_absent(&error) => Ok(()),
-        Err(error) => Err(Error::cannot_write(path, &error)),
-    }
+    let reason = match fs::metadata(path) {
+        Ok(there) if there.is_dir() => "is a directory, not a file",
+        Ok(there) if !there.is_file() => "not a regular file; refusing to overwrite it",
+        Ok(_) if !force => "already exists; use --force to overwrite it",
+        Err(_) if path.is_symlink() => "is a dangling symbolic link",
+        Err(error) if !is_absent(&error) => return Err(Error::cannot_write(path, &error)),
+        _ => return Ok(()),
+    };
+    Err(Error::about(path, reason))
 }
 
 /// Standard output can take the file or its description as JSON.

@@ -7,7 +7,7 @@ use crate::error::not_read::NotRead;
 use crate::input::discover::{Folders, reject_partial_models};
 use crate::input::model::Model;
 use crate::input::open::open_file;
-use crate::input::remote::{Reader, check_output_directory};
+use crate::input::remote::{Reader, Storage, check_output_directory};
 use crate::tensor::sums::first_unlisted;
 use crate::text::quoted;
 use crate::work::Work;
@@ -71,7 +71,7 @@ impl Contents {
             (part.file_name(), Source { path: part.path(), len, reader: part.reader().until(len) })
         });
         let others = self.others.iter().map(|(path, file, len)| {
-            let source = Source { path, len: *len, reader: Reader::of_file(file) };
+            let source = Source { path, len: *len, reader: Reader::of(Storage::File(file)) };
             (path.file_name().unwrap_or_default(), source)
         });
         let mut sources = BTreeMap::new();

@@ -27,26 +27,23 @@ impl<'m> Structured<'m> {
     /// The structure in this metadata, or the sentence of its error.
     pub fn of(metadata: &'m BTreeMap<String, String>) -> Option<Self> {
         let schema = metadata.get(SCHEMA)?;
-        if schema.len() > LONGEST {
-            let sentence = format!("not shown: its schema has more than {LONGEST} bytes");
-            return Some(Self(Err(Wrong {
-                code: "limit.schema",
-                at: 0,
-                message: sentence.clone(),
-                sentence,
-            })));
-        }
         let version = metadata.get(VERSION_KEY).map(String::as_str);
-        if let Err(error) = check_version(version) {
-            let mut wrong = Wrong::of(error);
-            if let Some(version) = version.filter(|_| error.kind == ErrorKind::Version(None)) {
-                let spelled = format!(": {:?}", version.chars().take(24).collect::<String>());
-                wrong.sentence += &spelled;
-                wrong.message += &spelled;
+        Some(Self(match check_version(version) {
+            _ if schema.len() > LONGEST => {
+                let sentence = format!("not shown: its schema has more than {LONGEST} bytes");
+                Err(Wrong { code: "limit.schema", at: 0, message: sentence.clone(), sentence })
             }
-            return Some(Self(Err(wrong)));
-        }
-        Some(Self(Structure::parse(schema).map_err(Wrong::of)))
+            Err(error) => {
+                let mut wrong = Wrong::of(error);
+                if let Some(version) = version.filter(|_| error.kind == ErrorKind::Version(None)) {
+                    let spelled = format!(": {:?}", version.chars().take(24).collect::<String>());
+                    wrong.sentence += &spelled;
+                    wrong.message += &spelled;
+                }
+                Err(wrong)
+            }
+            Ok(()) => Structure::parse(schema).map_err(Wrong::of),
+        }))
     }
 
     /// Prints the structure as a tree.
@@ -62,15 +59,13 @@ impl<'m> Structured<'m> {
 
     /// The structure for JSON, or its first error.
     pub fn tree(self, tensors: &[Tensor<'_>]) -> impl Serialize + use<> {
-        let structure = match self.0 {
-            Ok(structure) => structure,
-            Err(wrong) => return Tree::Wrong { error: wrong },
-        };
-        let mut frames = [Frame::NONE; FRAMES];
-        let mut values = Values::of(structure, &mut frames);
-        let tree = Tensors::of(tensors).node(&mut values);
-        let tree = tree.map(|node| node.map_or(Tree::Nothing {}, Tree::Node));
-        tree.unwrap_or_else(|error| Tree::Wrong { error: Wrong::in_structure(structure, error) })
+        let tree = self.0.and_then(|structure| {
+            let mut frames = [Frame::NONE; FRAMES];
+            let tree = Tensors::of(tensors).node(&mut Values::of(structure, &mut frames));
+            tree.map_err(|error| Wrong::in_structure(structure, error))
+        });
+        let wrong = |error| Node::Value(Leaf { error: Some(error), ..Leaf::default() });
+        tree.map_or_else(wrong, |node| node.unwrap_or(Node::Value(Leaf::default())))
     }
 }
 
@@ -102,8 +97,7 @@ fn print_tree(structure: Structure<'_>, tensors: &[Tensor<'_>], out: &mut impl W
     writeln!(out, "  structure: safestructures 1.0.0")?;
     let (mut frames, mut notes) = ([Frame::NONE; FRAMES], Vec::new());
     let (mut values, mut tensors) = (Values::of(structure, &mut frames), Tensors::of(tensors));
-    let mut error = None;
-    loop {
+    let error = loop {
         match values.next() {
             Ok(Some(Event::End)) => {}
             Ok(Some(Event::Value { key, value, depth, .. })) => {
@@ -117,13 +111,10 @@ fn print_tree(structure: Structure<'_>, tensors: &[Tensor<'_>], out: &mut impl W
                 }
                 writeln!(out)?;
             }
-            Ok(None) => break,
-            Err(found) => {
-                error = Some(found);
-                break;
-            }
+            Ok(None) => break None,
+            Err(error) => break Some(error),
         }
-    }
+    };
     for note in notes.iter().take(MOST_NOTES) {
         writeln!(out, "  structure: {}", note.sentence(structure))?;
     }
@@ -169,23 +160,20 @@ fn offset(name: JsonStr<'_>) -> u32 {
     u32::try_from(name.at()).unwrap_or(u32::MAX)
 }
 
-/// What is to be said about the tensor that a value names.
-enum Note {
-    /// The file does not have it: the offset of its name in the schema.
-    Missing(u32),
-    /// Two values name it: the offsets of its name in both.
-    Shared { first: u32, again: u32 },
+/// A note about the tensor that a value names at this offset in the schema: that the file does not have it,
+/// or that a value before it names it at the other offset.
+struct Note {
+    at: u32,
+    first: Option<u32>,
 }
 
 impl Note {
     fn sentence(&self, structure: Structure<'_>) -> String {
-        match *self {
-            Self::Missing(at) => structure.explain(Error { kind: ErrorKind::NoTensor, at }).to_string(),
-            Self::Shared { first, again } => {
-                let ((first, _), (path, name)) = (find(structure, first), find(structure, again));
-                format!("{path} names the same tensor as {first}: {name}")
-            }
-        }
+        let Some(first) = self.first else {
+            return structure.explain(Error { kind: ErrorKind::NoTensor, at: self.at }).to_string();
+        };
+        let ((first, _), (path, name)) = (find(structure, first), find(structure, self.at));
+        format!("{path} names the same tensor as {first}: {name}")
     }
 }
 
@@ -231,26 +219,15 @@ impl<'i> Tensors<'i> {
         }
     }
 
-    /// Returns what is to be said about a tensor that is missing, or that another value names, too.
+    /// Returns the note about a tensor that is missing, or that another value names, too.
     fn note(&mut self, name: JsonStr<'_>) -> Option<Note> {
-        let again = offset(name);
+        let at = offset(name);
         let Some((&name, _)) = self.by_name.get_key_value(&*name.to_string()) else {
-            return Some(Note::Missing(again));
+            return Some(Note { at, first: None });
         };
-        match *self.named.entry(name).or_insert(again) {
-            first if first == again => None,
-            first => Some(Note::Shared { first, again }),
-        }
+        let first = *self.named.entry(name).or_insert(at);
+        (first != at).then_some(Note { at, first: Some(first) })
     }
-}
-
-/// The structure as JSON.
-#[derive(Serialize)]
-#[serde(untagged)]
-enum Tree {
-    Wrong { error: Wrong },
-    Node(Node),
-    Nothing {},
 }
 
 /// A value with its place.
@@ -262,10 +239,11 @@ enum Node {
     Value(Leaf),
 }
 
-/// A value, and the values in it.
+/// A value, and the values in it; without a type, an error or nothing.
 #[derive(Default, Serialize)]
 struct Leaf {
-    r#type: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    r#type: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     values: Option<Vec<Node>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -289,10 +267,7 @@ impl Tensors<'_> {
     /// Takes the next value with all values in it; none at the end of a container. The walk limits the depth.
     fn node(&self, values: &mut Values<'_, '_>) -> Result<Option<Node>, Error> {
         let Some(Event::Value { key, value, .. }) = values.next()? else { return Ok(None) };
-        let place = match key {
-            Key::Entry { key, .. } => Some(type_of(key.value()?)),
-            _ => None,
-        };
+        let key_type = if let Key::Entry { key, .. } = key { type_of(key.value()?) } else { "" };
         let mut leaf = self.leaf(value);
         if let Value::Container(..) = value {
             let mut inside = Vec::new();
@@ -301,17 +276,15 @@ impl Tensors<'_> {
             }
             leaf.values = Some(inside);
         }
-        Ok(Some(match (key, place) {
-            (Key::Field(name), _) => Node::Field { field: name.to_string(), value: leaf },
-            (Key::Entry { text, .. }, Some(key_type)) => {
-                Node::Entry { key: text.to_string(), key_type, value: leaf }
-            }
+        Ok(Some(match key {
+            Key::Field(name) => Node::Field { field: name.to_string(), value: leaf },
+            Key::Entry { text, .. } => Node::Entry { key: text.to_string(), key_type, value: leaf },
             _ => Node::Value(leaf),
         }))
     }
 
     fn leaf(&self, value: Value<'_>) -> Leaf {
-        let mut leaf = Leaf { r#type: type_of(value), ..Leaf::default() };
+        let mut leaf = Leaf { r#type: Some(type_of(value)), ..Leaf::default() };
         match value {
             Value::Bool(flag) => leaf.value = Some(Plain::Flag(flag)),
             Value::Int(text) | Value::Float(text) | Value::Complex(text) => {

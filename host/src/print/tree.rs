@@ -6,35 +6,25 @@ use crate::table::Side::{Left, Right};
 use crate::table::{Table, number};
 use crate::text::{counted, human, shown_text};
 use serde::Serialize;
-use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 /// Names with more dots keep their rest together. Those with an empty part, such as `..`, are no path: they
 /// stay whole.
 const DEEPEST: usize = 32;
 
-/// A segment of a name, sorted as people count: `2` before `10`. A tensor is no child of a group of its name.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A segment of a name, sorted as people count: numbers first, `2` before `10`. A tensor is no child of a group of its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Segment<'m> {
+    is_word: bool,
+    digits: usize,
     text: &'m str,
     is_tensor: bool,
 }
 
-impl Ord for Segment<'_> {
-    fn cmp(&self, other: &Self) -> Ordering {
-        let number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit()).then_some(text.len());
-        let by_number = match (number(self.text), number(other.text)) {
-            // Numbers without leading zeros.
-            (Some(one), Some(other)) => one.cmp(&other),
-            _ => Ordering::Equal,
-        };
-        by_number.then(self.text.cmp(other.text)).then(self.is_tensor.cmp(&other.is_tensor))
-    }
-}
-
-impl PartialOrd for Segment<'_> {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
+impl<'m> Segment<'m> {
+    fn new(text: &'m str, is_tensor: bool) -> Self {
+        let is_word = !text.bytes().all(|byte| byte.is_ascii_digit());
+        Self { is_word, digits: if is_word { 0 } else { text.len() }, text, is_tensor }
     }
 }
 
@@ -76,7 +66,7 @@ impl<'m> Tree<'m> {
         let (mut at, mut parts) = (0, name.splitn(if is_whole { 1 } else { DEEPEST }, '.').peekable());
         while let Some(text) = parts.next() {
             self.nodes[at].add(&tensor);
-            let part = Segment { text, is_tensor: parts.peek().is_none() };
+            let part = Segment::new(text, parts.peek().is_none());
             let new = self.nodes.len();
             let child = *self.nodes[at].children.entry(part).or_insert(new);
             if child == new {
@@ -167,7 +157,7 @@ mod tests {
 
     #[test]
     fn numbers_are_sorted_as_numbers() {
-        let mut parts = ["10", "2", "a", "1", "bias", "1b"].map(|text| Segment { text, is_tensor: false });
+        let mut parts = ["10", "2", "a", "1", "bias", "1b"].map(|text| Segment::new(text, false));
         parts.sort();
         assert_eq!(parts.map(|part| part.text), ["1", "2", "10", "1b", "a", "bias"]);
     }

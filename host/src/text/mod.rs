@@ -67,11 +67,7 @@ pub fn grouped(number: impl Into<u128>) -> String {
 /// A count with separators: `1 tensor`, `1,234 tensors`.
 pub fn counted(number: impl Into<u128>, what: &str) -> String {
     let number = number.into();
-    format!("{} {}", grouped(number), plural(number, what))
-}
-
-fn plural(number: u128, what: &str) -> String {
-    format!("{what}{}", if number == 1 { "" } else { "s" })
+    format!("{} {what}{}", grouped(number), if number == 1 { "" } else { "s" })
 }
 
 /// A share in percent, which is 0 or 100 only if it is exactly that.

@@ -45,59 +45,28 @@ pub fn expect<'m>(tensors: impl IntoIterator<Item = Tensor<'m>>) {
 #[derive(Clone, Copy)]
 pub struct Reader<'f> {
     from: Storage<'f>,
-    ahead: Ahead<'f>,
+    /// Everything up to this offset will be read in order.
+    end: Option<u64>,
+    /// These bytes will be read, each run in order.
+    runs: &'f [Range<u64>],
 }
 
 #[derive(Clone, Copy)]
-enum Storage<'f> {
+pub enum Storage<'f> {
     File(&'f File),
     Remote(&'f SharedFile),
     /// There is none, for this reason.
     Nothing(&'static str),
 }
 
-/// What will be read after an offset.
-#[derive(Clone, Copy)]
-enum Ahead<'f> {
-    Unknown,
-    /// Everything up to this offset.
-    Until(u64),
-    /// These bytes.
-    Within(&'f [Range<u64>]),
-}
-
-impl Ahead<'_> {
-    /// The end of what is read in order from an offset on.
-    fn end(self, offset: u64) -> Option<u64> {
-        match self {
-            Self::Unknown => None,
-            Self::Until(end) => Some(end),
-            Self::Within(runs) => {
-                let run = runs.get(runs.partition_point(|run| run.end <= offset))?;
-                run.contains(&offset).then_some(run.end)
-            }
-        }
-    }
-}
-
 impl<'f> Reader<'f> {
-    /// A reader of a local file.
-    pub fn of_file(file: &'f File) -> Self {
-        Self { from: Storage::File(file), ahead: Ahead::Unknown }
-    }
-
-    pub fn of_remote(remote: &'f SharedFile) -> Self {
-        Self { from: Storage::Remote(remote), ahead: Ahead::Unknown }
-    }
-
-    /// A reader of nothing, for this reason.
-    pub fn of_nothing(reason: &'static str) -> Self {
-        Self { from: Storage::Nothing(reason), ahead: Ahead::Unknown }
+    pub fn of(from: Storage<'f>) -> Self {
+        Self { from, end: None, runs: &[] }
     }
 
     /// Announces that everything up to this offset is read in order.
     pub fn until(self, end: u64) -> Self {
-        Self { ahead: Ahead::Until(end), ..self }
+        Self { end: Some(end), ..self }
     }
 
     /// Announces that these bytes are read, each run in order.
@@ -105,7 +74,13 @@ impl<'f> Reader<'f> {
     where
         'f: 'r,
     {
-        Reader { from: self.from, ahead: Ahead::Within(runs) }
+        Reader { runs, ..self }
+    }
+
+    /// The end of what is read in order from an offset on, if it was announced.
+    fn end(&self, offset: u64) -> Option<u64> {
+        let run = self.runs.get(self.runs.partition_point(|run| run.end <= offset));
+        self.end.or(run.filter(|run| run.contains(&offset)).map(|run| run.end))
     }
 }
 
@@ -115,7 +90,7 @@ impl ReadAt for Reader<'_> {
     fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
         match self.from {
             Storage::File(mut file) => ReadAt::read_at(&mut file, offset, buffer),
-            Storage::Remote(remote) => match remote.read(offset, buffer, self.ahead.end(offset))? {
+            Storage::Remote(remote) => match remote.read(offset, buffer, self.end(offset))? {
                 0 if !buffer.is_empty() && offset < remote.len_by_header() => Err(io::Error::other(format!(
                     "it ends at byte {offset}, but has {} bytes by its header",
                     remote.len_by_header()

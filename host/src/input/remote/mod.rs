@@ -3,7 +3,7 @@
 mod file;
 mod find;
 
-pub use file::{GAP, Reader, count, expect};
+pub use file::{GAP, Reader, Storage, count, expect};
 pub use find::{index_text, of_file, open, open_shards, place};
 
 use crate::args::remote::is_remote;

@@ -4,7 +4,7 @@ use crate::context::{Context, Place};
 use crate::error::Error;
 use crate::input::model::{Part, Tensor, is_sharded, threads_for};
 use crate::input::open::open_file;
-use crate::input::remote;
+use crate::input::remote::{self, Reader, Storage};
 use crate::input::source::each_piece;
 use crate::text::number::digits;
 use crate::threads::in_order;
@@ -39,7 +39,7 @@ pub fn sum_at(context: &Context, path: &Path, work: &Work) -> Result<(u64, Strin
         }
         Place::Url(url) => {
             let file = remote::open(context, path, &url).map_err(not_read)?;
-            let (len, reader) = (file.len_by_header(), remote::Reader::of_remote(&file));
+            let (len, reader) = (file.len_by_header(), Reader::of(Storage::Remote(&file)));
             Ok((len, digits(&sum_of(path, reader.until(len), 0..len, work)?)))
         }
     }
