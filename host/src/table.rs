@@ -37,14 +37,13 @@ pub type Column = (&'static str, Side);
 pub struct Table {
     columns: Vec<Column>,
     rows: Vec<Vec<String>>,
-    removed: Vec<&'static str>,
     fit: Option<(usize, &'static [&'static str])>,
 }
 
 impl Table {
     /// Creates a table with these titles and alignments.
-    pub fn new<const N: usize>(columns: [Column; N]) -> Self {
-        Self { columns: columns.to_vec(), rows: Vec::new(), removed: Vec::new(), fit: None }
+    pub fn new(columns: impl Into<Vec<Column>>) -> Self {
+        Self { columns: columns.into(), rows: Vec::new(), fit: None }
     }
 
     pub fn push(&mut self, row: impl IntoIterator<Item = String>) {
@@ -53,11 +52,6 @@ impl Table {
 
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
-    }
-
-    /// Leaves out a column, if there is one of this title.
-    pub fn remove(&mut self, title: &'static str) {
-        self.removed.push(title);
     }
 
     /// Makes the table as narrow as a terminal. Does without optional columns, in this order, as long as
@@ -85,7 +79,7 @@ impl Table {
         let mut layout = Layout {
             columns: &self.columns,
             widths: vec![0; titles.len()],
-            shown: self.columns.iter().map(|(title, _)| !self.removed.contains(title)).collect(),
+            shown: vec![true; titles.len()],
             longest: if self.fit.is_some() { usize::MAX } else { FIRST },
         };
         layout.widen(&titles);
@@ -96,18 +90,6 @@ impl Table {
         layout.print(&titles, out)?;
         rows().try_for_each(|row| layout.print(row.as_ref(), out))
     }
-}
-
-/// Prints rows that are made twice below these titles.
-///
-/// # Errors
-/// Those of `out`.
-pub fn print_long<R: Iterator<Item: AsRef<[String]>>>(
-    columns: &[Column],
-    rows: impl Fn() -> R,
-    out: &mut impl Write,
-) -> io::Result<()> {
-    Table { columns: columns.to_vec(), ..Table::new([]) }.print_rows(rows, out)
 }
 
 /// The widths of columns.

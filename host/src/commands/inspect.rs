@@ -11,7 +11,7 @@ use crate::print::facts::Facts;
 use crate::print::listing::{Form, Listing};
 use crate::print::parameters::Unpacked;
 use crate::print::verdict;
-use crate::text::terminal::width;
+use crate::text::terminal::terminal_width;
 use embedded_safetensors::validate::Summary;
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -139,7 +139,7 @@ impl Inspect {
 fn facts(model: &Model, chosen: &[Tensor<'_>], is_whole_file: bool) -> Facts {
     let summary = model.parts().first().map(|part| part.index().summary()).filter(|_| is_whole_file);
     let nothing = Summary { tensors: 0, data_start: 0, data_len: 0 };
-    let mut facts = Facts::new(&summary.unwrap_or(nothing), width() - 4);
+    let mut facts = Facts::new(&summary.unwrap_or(nothing), terminal_width().unwrap_or(80) - 4);
     for tensor in chosen {
         match is_whole_file {
             true => facts.add(tensor),

@@ -11,7 +11,7 @@ use crate::json::{self, About, List, Map};
 use crate::output::stdout::complain;
 use crate::print::diagnostic::text;
 use crate::scan::{Pickles, scan_file};
-use crate::table::{Side, print_long};
+use crate::table::{Side, Table};
 use crate::text::{counted, grouped, quoted, shown_text};
 use safetensors_convert::pickle::{Finding, Use};
 use serde::ser::SerializeMap as _;
@@ -99,7 +99,7 @@ impl Scan {
                 row.extend(has_entries.then(|| place(&pickles.entry)));
                 row
             };
-            print_long(&titles, || shown().map(row), out)?;
+            Table::new(titles).print_rows(|| shown().map(row), out)?;
         }
         for Pickles { entry, scan, .. } in all {
             if let Some(problem) = &scan.problem {

@@ -4,7 +4,7 @@ use super::plan::{Change, Plan, Planned, Reason};
 use super::source::{LeftOut, Source};
 use crate::args::kind::Kind;
 use crate::json::{self, List};
-use crate::table::{Side, Table, print_long};
+use crate::table::{Side, Table};
 use crate::text::{counted, grouped, quoted, short, shown_text};
 use embedded_safetensors::Dtype;
 use safetensors_convert::numbers::Report;
@@ -270,7 +270,7 @@ impl Plan<'_> {
             let (from, to) = (self.from(planned).to_owned(), planned.dtype.to_string());
             [quoted(&planned.name), from, to, format!("{:?}", planned.dims), origin]
         };
-        print_long(&titles, || self.tensors.iter().map(row), out)
+        Table::new(titles).print_rows(|| self.tensors.iter().map(row), out)
     }
 
     /// The table of the cast tensors with the largest losses.

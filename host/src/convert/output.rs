@@ -56,7 +56,7 @@ impl Plan<'_> {
                 let (specs, pairs) = (self.specs(), self.pairs());
                 let mut file = Fresh::begin(spec(&specs, pairs.as_deref()), (&mut product, self.output))?;
                 drop(specs);
-                let mut places = file.take_places();
+                let mut places = std::mem::take(&mut file.places);
                 places.sort_unstable_by_key(|(index, _)| *index);
                 // In plan order, so that the scales of a tensor follow it.
                 for (planned, (_, place)) in self.tensors.iter().zip(places) {

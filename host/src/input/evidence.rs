@@ -5,7 +5,7 @@ use super::header::{Failure, visit};
 use super::source::Source;
 use crate::error::not_read::NotRead;
 use crate::error::{Error, Invalid, Passage};
-use crate::text::{Beginning, counted};
+use crate::text::counted;
 use embedded_safetensors::{Dtype, ErrorKind, header::Event};
 use std::io;
 use std::ops::ControlFlow;
@@ -13,6 +13,8 @@ use std::path::Path;
 
 /// Bytes on either side of an error: more than any terminal shows.
 const REACH: u64 = 2048;
+/// The kept part of a name in bytes: longer than any part that is shown.
+const NAME: usize = 4096;
 /// The header begins after its length.
 const HEADER: u64 = 8;
 
@@ -82,12 +84,12 @@ fn passage(source: &mut Source, error: &embedded_safetensors::Error) -> io::Resu
 /// the closing brace.
 fn tensor_at(source: &mut Source, at: u64) -> Result<Option<String>, NotRead> {
     // An entry that is open at the end is the one.
-    let (mut name, mut in_entry) = (Beginning::default(), false);
+    let (mut name, mut in_entry) = (Vec::new(), false);
     let seen = visit(source, |event, start, _| {
         match event {
             Event::Tensor if start > at => return Ok(ControlFlow::Break(())),
             Event::TensorEnd if start >= at => return Ok(ControlFlow::Break(())),
-            Event::Name(piece) => name.push(piece.as_bytes()),
+            Event::Name(piece) => name.extend(piece.as_bytes().iter().take(NAME.saturating_sub(name.len()))),
             Event::Tensor => in_entry = true,
             Event::Metadata | Event::TensorEnd => {
                 in_entry = false;
@@ -100,6 +102,10 @@ fn tensor_at(source: &mut Source, at: u64) -> Result<Option<String>, NotRead> {
     match seen {
         Err(Failure::NotRead(reason)) => Err(reason),
         // In an entry that the error cuts off, the search ends where the header does.
-        Ok(()) | Err(Failure::Invalid(_)) => Ok(in_entry.then(|| name.text().to_owned())),
+        Ok(()) | Err(Failure::Invalid(_)) => {
+            // Without a character cut at its end.
+            let name = name.utf8_chunks().next().map_or("", |chunk| chunk.valid());
+            Ok(in_entry.then(|| name.to_owned()))
+        }
     }
 }

@@ -15,7 +15,7 @@ use crate::threads::cores;
 use embedded_safetensors::{FileModel, header::MAX_HEADER_LEN, index::OwnedIndex, integrity::KEY};
 use safetensors_files::shards::{ShardErrorKind, ShardedModel};
 use safetensors_remote::{CANDIDATES, RemoteError, RemoteErrorKind, SharedFile, Url};
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Write};
@@ -250,18 +250,13 @@ fn in_order(file: &Part) -> Vec<Tensor<'_>> {
     tensors
 }
 
-/// Padding that a command leaves out of its output.
-#[derive(Clone, Copy, Debug, Default)]
+/// Padding that a command leaves out of its output; in JSON, the number of tensors.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+#[serde(transparent)]
 pub struct Padding {
     pub tensors: u64,
+    #[serde(skip)]
     pub bytes: u64,
-}
-
-/// In JSON, the number of tensors.
-impl Serialize for Padding {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        to.serialize_u64(self.tensors)
-    }
 }
 
 impl Padding {

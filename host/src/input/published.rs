@@ -30,21 +30,17 @@ fn first_violation(source: &mut Source) -> Result<Option<Violation>, Failure> {
     if source.read_range(START..START + 1)? != b"{" {
         return Ok(Some(("published.start", START, "the header does not begin with {")));
     }
-    if let Some(at) = null_metadata(source)? {
-        let message = "the metadata is null and not an object of strings";
-        return Ok(Some(("published.metadata", at, message)));
-    }
-    let message = "the header is padded with other characters than spaces";
-    Ok(padding(source)?.map(|at| ("published.padding", at, message)))
-}
-
-fn null_metadata(source: &mut Source) -> Result<Option<u64>, Failure> {
     let mut null = None;
     visit(source, |event, at, _| {
         null = matches!(event, Event::MetadataNull).then_some(at);
         Ok::<_, Failure>(if null.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
     })?;
-    Ok(null)
+    if let Some(at) = null {
+        let message = "the metadata is null and not an object of strings";
+        return Ok(Some(("published.metadata", at, message)));
+    }
+    let message = "the header is padded with other characters than spaces";
+    Ok(padding(source)?.map(|at| ("published.padding", at, message)))
 }
 
 /// The first byte after the object that is not a space.

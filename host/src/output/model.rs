@@ -8,6 +8,7 @@ use crate::output::file::{Product, check_output_path, check_stdout_use};
 use crate::output::overwrite::check_not_input;
 use crate::output::writer::Fresh;
 use embedded_safetensors::write::{FileSpec, TensorSpec};
+use std::mem;
 use std::path::{Path, PathBuf};
 
 /// Arguments of commands that write one model.
@@ -62,10 +63,10 @@ impl NewModel {
         let spec = metadata.as_ref().map_or(spec, |pairs| spec.with_metadata(pairs));
         let mut product = Product::create(context, &self.output, self.force)?;
         let mut file = Fresh::begin(spec, (&mut product, &self.output))?;
-        for (index, place) in file.take_places() {
+        for (index, place) in mem::take(&mut file.places) {
             file.tensor(&place, |take| make(index, take))?;
         }
-        let bytes = file.file_len();
+        let bytes = file.file_len;
         model.check_unchanged()?;
         context.check()?;
         product.finish()?;

@@ -39,9 +39,10 @@ pub fn planned_len(spec: FileSpec<'_>, path: &Path) -> Result<u64, Error> {
 pub struct Fresh<'p> {
     product: &'p mut Product,
     path: &'p Path,
-    file_len: u64,
+    /// The length of the complete file.
+    pub file_len: u64,
     /// In file order: the index of the tensor in the specification, and its range in the file.
-    places: Vec<(usize, Range<u64>)>,
+    pub places: Vec<(usize, Range<u64>)>,
     /// The offset of the next byte.
     at: u64,
 }
@@ -61,17 +62,6 @@ impl<'p> Fresh<'p> {
             });
             Ok(Self { product, path, file_len: plan.file_len(), places: places.collect(), at })
         })
-    }
-
-    /// The length of the complete file.
-    pub fn file_len(&self) -> u64 {
-        self.file_len
-    }
-
-    /// Takes the places of all tensors, in file order: the index of the tensor in the specification, and its
-    /// range in the file.
-    pub fn take_places(&mut self) -> Vec<(usize, Range<u64>)> {
-        std::mem::take(&mut self.places)
     }
 
     /// Writes the bytes that `fill` produces for the tensor at this range.

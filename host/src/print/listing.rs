@@ -103,19 +103,19 @@ impl Listing<'_> {
         let [begin, end, bytes, align, shard_title] =
             ["begin", "end", "bytes", "align", "shard"].map(|title| (title, Right));
         let columns = [name, dtype, shape, begin, end, bytes, align, shard_title];
-        let mut table = fitted_to_terminal(Table::new(columns));
-        if self.model.index().is_none() {
-            table.remove("shard");
-        }
+        let shown = columns.len() - usize::from(self.model.index().is_none());
         let bytes: fn(u64) -> String =
             if terminal_width().is_some() { human } else { |bytes| bytes.to_string() };
         let row = |tensor: &Tensor<'_>| {
             let (begin, end) = (tensor.begin().to_string(), tensor.end().to_string());
             let [align, shard] = [place(tensor), shard(self.model, tensor)].map(|number| number.to_string());
             let (name, shape) = (quoted_whole(tensor.name()), shape_text(tensor.dims()));
-            [name, tensor.dtype().to_string(), shape, begin, end, bytes(tensor.byte_len()), align, shard]
+            let bytes = bytes(tensor.byte_len());
+            let mut row = vec![name, tensor.dtype().to_string(), shape, begin, end, bytes, align, shard];
+            row.truncate(shown);
+            row
         };
-        table.print_rows(|| self.shown.iter().map(row), out)
+        fitted_to_terminal(Table::new(&columns[..shown])).print_rows(|| self.shown.iter().map(row), out)
     }
 
     /// Prints one JSON object.
@@ -140,7 +140,7 @@ impl Listing<'_> {
             dtypes: self.facts.dtypes(),
             facts: whole.map(|_| self.facts.for_device()),
             unpacked: self.unpacked.members(),
-            tree: tree.as_ref().map(Tree::rows),
+            tree: tree.as_ref().map(Tree::branches),
         };
         let file = model.path().to_string_lossy();
         Ok(json::print(out, &About { file: &file, ok: true, more })?)

@@ -118,15 +118,9 @@ mod tests {
         assert_eq!(drawn(20, 80, &[(0, 0, 40), (1, 40, 80)], 10), "..####====");
         assert_eq!(drawn(10, 0, &[], 5), ".....");
         assert_eq!(drawn(1, 999, &[(0, 0, 999)], 5), ".####");
-    }
-
-    #[test]
-    fn a_column_shows_what_it_has_most_of() {
+        // A column shows the kind with most bytes in it.
         assert_eq!(drawn(10, 30, &[(0, 0, 2), (1, 2, 12), (0, 12, 30)], 4), ".=##");
-    }
-
-    #[test]
-    fn more_columns_than_bytes_are_filled() {
+        // More columns than bytes are filled.
         assert_eq!(drawn(2, 2, &[(0, 0, 1), (1, 1, 2)], 8), "....##==");
     }
 }

@@ -5,7 +5,7 @@ use crate::print::listing::shape_text;
 use crate::table::Side::{Left, Right};
 use crate::table::{Table, number};
 use crate::text::{counted, human, shown_text};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 
 /// Names with more dots keep their rest together. Those with an empty part, such as `..`, are no path: they
@@ -38,12 +38,16 @@ struct Node<'m> {
 }
 
 /// A row of the tree: a group, or a tensor.
+#[derive(Serialize)]
 pub struct Branch<'t, 'm> {
     pub depth: usize,
     pub name: String,
     /// None for a group.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "name_of")]
     pub tensor: Option<&'t Tensor<'m>>,
-    pub tensors: u64,
+    /// None for a tensor.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tensors: Option<u64>,
     pub parameters: u128,
     pub bytes: u128,
 }
@@ -94,8 +98,10 @@ impl<'m> Tree<'m> {
                 at = *child;
             }
             let node = &self.nodes[at];
-            let Node { tensors, parameters, bytes, .. } = *node;
-            rows.push(Branch { depth, name, tensor: node.tensor.as_ref(), tensors, parameters, bytes });
+            let Node { parameters, bytes, .. } = *node;
+            let tensor = node.tensor.as_ref();
+            let tensors = tensor.is_none().then_some(node.tensors);
+            rows.push(Branch { depth, name, tensor, tensors, parameters, bytes });
             open.extend(below(node, depth + 1));
         }
         rows
@@ -108,7 +114,7 @@ impl<'m> Tree<'m> {
         for row in self.branches() {
             let (dtype, shape) = match row.tensor {
                 Some(tensor) => (tensor.dtype().to_string(), shape_text(tensor.dims())),
-                None => (String::new(), counted(row.tensors, "tensor")),
+                None => (String::new(), counted(row.tensors.unwrap_or(0), "tensor")),
             };
             let name = if row.name.is_empty() { "\"\"".into() } else { shown_text(&row.name) };
             let name = format!("{:indent$}{name}", "", indent = 2 * row.depth);
@@ -116,31 +122,10 @@ impl<'m> Tree<'m> {
         }
         table
     }
-
-    /// The rows as JSON, with their depth.
-    pub fn rows(&self) -> impl Serialize {
-        let row = |branch: Branch<'_, '_>| Row {
-            depth: branch.depth,
-            name: branch.name,
-            tensor: branch.tensor.map(|tensor| tensor.name().to_owned()),
-            tensors: branch.tensor.is_none().then_some(branch.tensors),
-            parameters: branch.parameters,
-            bytes: branch.bytes,
-        };
-        self.branches().into_iter().map(row).collect::<Vec<_>>()
-    }
 }
 
-#[derive(Serialize)]
-struct Row {
-    depth: usize,
-    name: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    tensor: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    tensors: Option<u64>,
-    parameters: u128,
-    bytes: u128,
+fn name_of<S: Serializer>(tensor: &Option<&Tensor<'_>>, to: S) -> Result<S::Ok, S::Error> {
+    tensor.map(|tensor| tensor.name()).serialize(to)
 }
 
 impl Node<'_> {

@@ -13,29 +13,6 @@ pub fn columns(text: &str) -> usize {
     text.chars().filter_map(UnicodeWidthChar::width).sum()
 }
 
-/// The beginning of a text that arrives in pieces, longer than any part that is shown.
-#[derive(Default)]
-pub struct Beginning(Vec<u8>);
-
-impl Beginning {
-    /// In bytes.
-    const KEPT: usize = 4096;
-
-    pub fn push(&mut self, piece: &[u8]) {
-        let room = Self::KEPT.saturating_sub(self.0.len());
-        self.0.extend_from_slice(&piece[..piece.len().min(room)]);
-    }
-
-    pub fn clear(&mut self) {
-        self.0.clear();
-    }
-
-    /// The kept text, without a character cut at its end.
-    pub fn text(&self) -> &str {
-        self.0.utf8_chunks().next().map_or("", |chunk| chunk.valid())
-    }
-}
-
 /// A question about the most similar name, which follows a sentence; empty if none is similar.
 pub fn did_you_mean<'n>(name: &str, known: impl IntoIterator<Item = &'n str>) -> String {
     let alike = known.into_iter().map(|other| (strsim::jaro_winkler(name, other), other));

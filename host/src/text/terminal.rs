@@ -40,12 +40,6 @@ pub fn is_ascii() -> bool {
     !(cfg!(windows) || locale.ends_with("utf-8") || locale.ends_with("utf8"))
 }
 
-/// The width of the terminal on standard output, or 80 columns.
-pub fn width() -> usize {
-    const USUAL: usize = 80;
-    terminal_width().unwrap_or(USUAL)
-}
-
 /// The width of the terminal on standard output; None if there is no terminal, or an unusable one.
 pub fn terminal_width() -> Option<usize> {
     Stream::Out.columns()
