@@ -5,7 +5,7 @@ use crate::error::Error;
 use crate::error::not_read::NotRead;
 use crate::stop::Stop;
 use crate::work::Work;
-use safetensors_remote::{Client, Location, Options, RemoteFile, Url};
+use safetensors_remote::{Client, Location, Options, RemoteError, RemoteFile, Url};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -28,11 +28,8 @@ pub enum Place {
     Url(Url),
 }
 
-/// What was found for a path, and a file that was opened to find it.
-pub struct Found {
-    pub place: Result<Place, NotRead>,
-    pub file: Option<RemoteFile>,
-}
+/// The place that was found for a path, and a file that was opened to find it.
+pub type Found = (Result<Place, NotRead>, Option<RemoteFile>);
 
 impl Context {
     pub fn new(settings: Settings, secrets: Arc<Secrets>) -> Self {
@@ -66,8 +63,8 @@ impl Context {
     ///
     /// # Errors
     /// The certificates or the proxy in the environment cannot be used.
-    pub fn client(&self) -> Result<Client, NotRead> {
-        Ok(self.stop.client(|| Client::new(self.options().clone()))?)
+    pub fn client(&self) -> Result<Client, RemoteError> {
+        self.stop.client(|| Client::new(self.options().clone()))
     }
 
     /// The location that a path means, with its secrets.

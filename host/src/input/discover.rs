@@ -212,11 +212,7 @@ pub fn models_in(directory: &Path) -> Result<Vec<PathBuf>, Error> {
     };
     let is_model = |path: &&PathBuf| is_model(path) && !path.is_dir() && !is_shard(&name_of(path));
     let models: Vec<PathBuf> = paths.iter().filter(is_model).cloned().collect();
-    if models.is_empty() {
-        Err(Error::about(directory, without_model(directory, &paths)))
-    } else {
-        Ok(models)
-    }
+    if models.is_empty() { Err(Error::about(directory, no_model_in(directory, &paths))) } else { Ok(models) }
 }
 
 /// The model that a directory means to a command that reads only one.
@@ -247,22 +243,24 @@ pub fn model_in(directory: &Path) -> Result<PathBuf, Error> {
 }
 
 /// The sentence about a directory without models that contains these paths.
-fn without_model(directory: &Path, paths: &[PathBuf]) -> String {
+fn no_model_in(directory: &Path, paths: &[PathBuf]) -> String {
     let has_model = |path: &Path| files_in(path).is_ok_and(|paths| paths.iter().any(|path| is_model(path)));
     let names: Vec<String> = paths.iter().filter(|path| has_model(path)).map(|path| name_of(path)).collect();
     match &names[..] {
-        [] => format!("{NO_MODEL}{}", convertible_in(directory)),
+        [] => without_models(directory),
         names => format!("{NO_MODEL}, but its directories do: {}; give the path of one", listed(names)),
     }
 }
 
-/// What follows [`NO_MODEL`] of a directory with a file of another format. Only suffixes count.
-pub fn convertible_in(directory: &Path) -> String {
+/// The predicate of a directory without models, which may have a file of another format. Only suffixes count.
+pub fn without_models(directory: &Path) -> String {
     let paths = files_in(directory).unwrap_or_default();
-    let found = paths.iter().find(|path| Readable::by_name(path).is_some() && path.is_file());
-    found.map_or_else(String::new, |path| {
-        format!(", but {}, which `safetensors convert` reads", quoted(&name_of(path)))
-    })
+    match paths.iter().find(|path| Readable::by_name(path).is_some() && path.is_file()) {
+        Some(path) => {
+            format!("{NO_MODEL}, but {}, which `safetensors convert` reads", quoted(&name_of(path)))
+        }
+        None => NO_MODEL.to_owned(),
+    }
 }
 
 /// The first names.

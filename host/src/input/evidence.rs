@@ -85,10 +85,10 @@ fn passage(source: &mut Source, error: &embedded_safetensors::Error) -> io::Resu
 fn tensor_at(source: &mut Source, at: u64) -> Result<Option<String>, NotRead> {
     // An entry that is open at the end is the one.
     let (mut name, mut in_entry) = (Vec::new(), false);
-    let seen = visit(source, |event, start, _| {
+    let seen = visit(source, |event, start| {
         match event {
-            Event::Tensor if start > at => return Ok(ControlFlow::Break(())),
-            Event::TensorEnd if start >= at => return Ok(ControlFlow::Break(())),
+            Event::Tensor if start > at => return ControlFlow::Break(()),
+            Event::TensorEnd if start >= at => return ControlFlow::Break(()),
             Event::Name(piece) => name.extend(piece.as_bytes().iter().take(NAME.saturating_sub(name.len()))),
             Event::Tensor => in_entry = true,
             Event::Metadata | Event::TensorEnd => {
@@ -97,7 +97,7 @@ fn tensor_at(source: &mut Source, at: u64) -> Result<Option<String>, NotRead> {
             }
             _ => {}
         }
-        Ok(ControlFlow::Continue(()))
+        ControlFlow::Continue(())
     });
     match seen {
         Err(Failure::NotRead(reason)) => Err(reason),

@@ -47,27 +47,26 @@ impl From<Error> for Failure {
     }
 }
 
-/// Passes every event of the header to `see` with its byte offset. The source may be read in between.
-pub fn visit<E: From<Failure>>(
+/// Passes every event of the header to `see` with its byte offset, until it breaks.
+pub fn visit(
     source: &mut Source,
-    mut see: impl FnMut(&Event<'_>, u64, &mut Source) -> Result<ControlFlow<()>, E>,
-) -> Result<(), E> {
+    mut see: impl FnMut(&Event<'_>, u64) -> ControlFlow<()>,
+) -> Result<(), Failure> {
     // A file too short for a length is short.
     let end = source.header_end().unwrap_or(0).clamp(8, BUFFER as u64);
     let mut buffer = vec![0; usize::try_from(end).unwrap_or(BUFFER)];
     let (mut parser, mut position) = (HeaderParser::new(), 0);
     loop {
-        let mut input = source.read_at(position, &mut buffer).map_err(Failure::from)?;
+        let mut input = source.read_at(position, &mut buffer)?;
         position += input.len() as u64;
         if input.is_empty() {
-            return parser.end_of_input().map_err(|error| Failure::from(error).into());
+            return Ok(parser.end_of_input()?);
         }
         loop {
-            let event = parser.next(&mut input).map_err(Failure::from)?;
-            match event {
+            match parser.next(&mut input)? {
                 Event::NeedInput => break,
                 Event::HeaderEnd => return Ok(()),
-                _ if see(&event, parser.event_start(), source)?.is_break() => return Ok(()),
+                event if see(&event, parser.event_start()).is_break() => return Ok(()),
                 _ => {}
             }
         }

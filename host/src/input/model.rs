@@ -324,7 +324,7 @@ fn open_shards(context: &Context, path: &Path, index: &Path) -> Result<Model, Er
 }
 
 fn open_remote_shards(context: &Context, path: &Path, url: &Url) -> Result<Model, Error> {
-    let opened = remote::open_shards(context, path, url).map_err(|reason| Error::not_read(path, reason))?;
+    let opened = remote::open_shards(context, path, url);
     let model = opened.map_err(|error| error_of_shards(context, path, url, &error))?;
     // One with a query is found again by the path as given.
     let index = if url.as_text().contains('?') { path.to_path_buf() } else { url.as_text().into() };

@@ -13,7 +13,6 @@ use safetensors_files::padding_in;
 use safetensors_remote::SharedFile;
 use std::collections::{BTreeMap, HashSet};
 use std::ffi::OsStr;
-use std::fmt;
 use std::ops::{Deref, Range};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -194,11 +193,5 @@ impl Located for Tensor<'_> {
 
     fn dims(&self) -> &[u64] {
         self.tensor.dims()
-    }
-}
-
-impl fmt::Debug for Tensor<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.tensor.fmt(f)
     }
 }

@@ -31,9 +31,9 @@ fn first_violation(source: &mut Source) -> Result<Option<Violation>, Failure> {
         return Ok(Some(("published.start", START, "the header does not begin with {")));
     }
     let mut null = None;
-    visit(source, |event, at, _| {
+    visit(source, |event, at| {
         null = matches!(event, Event::MetadataNull).then_some(at);
-        Ok::<_, Failure>(if null.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+        null.map_or(ControlFlow::Continue(()), |_| ControlFlow::Break(()))
     })?;
     if let Some(at) = null {
         let message = "the metadata is null and not an object of strings";

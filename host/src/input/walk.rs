@@ -1,7 +1,7 @@
 //! Finds files in directories.
 
 use crate::error::not_read::NotRead;
-use crate::input::discover::convertible_in;
+use crate::input::discover::without_models;
 use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::fs;
@@ -21,9 +21,7 @@ pub struct Wanted {
     /// Whether hidden files and directories count.
     has_hidden: bool,
     /// A predicate of a directory that has none.
-    nothing: &'static str,
-    /// What follows it for a directory that has something similar.
-    but: fn(&Path) -> String,
+    nothing: fn(&Path) -> String,
 }
 
 impl Wanted {
@@ -34,12 +32,8 @@ impl Wanted {
 }
 
 /// Models in safetensors.
-pub const MODELS: Wanted = Wanted {
-    ends: &[".safetensors", ".safetensors.index.json"],
-    has_hidden: false,
-    nothing: NO_MODEL,
-    but: convertible_in,
-};
+pub const MODELS: Wanted =
+    Wanted { ends: &[".safetensors", ".safetensors.index.json"], has_hidden: false, nothing: without_models };
 
 /// Files that may have pickles, which must not be able to hide.
 pub const PICKLES: Wanted = Wanted {
@@ -48,8 +42,7 @@ pub const PICKLES: Wanted = Wanted {
         ".zip", ".mar", ".pt2",
     ],
     has_hidden: true,
-    nothing: "contains no file with a suffix of pickles, such as .pt, .bin and .pkl",
-    but: |_| String::new(),
+    nothing: |_| "contains no file with a suffix of pickles, such as .pt, .bin and .pkl".into(),
 };
 
 /// An argument itself, or all files below it that are wanted if it is a directory, sorted by path.
@@ -65,8 +58,7 @@ pub fn expand(path: &Path, wanted: &'static Wanted) -> Vec<Found> {
     }
     let mut found = walk.found;
     if found.is_empty() {
-        let sentence = format!("{}{}", wanted.nothing, (wanted.but)(path));
-        return vec![(path.to_path_buf(), Err(NotRead::that(sentence)))];
+        return vec![(path.to_path_buf(), Err(NotRead::That((wanted.nothing)(path))))];
     }
     found.sort_by(|(one, _), (other, _)| one.cmp(other));
     found

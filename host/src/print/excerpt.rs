@@ -68,25 +68,21 @@ fn token_len(kind: ErrorKind, bytes: &[u8]) -> usize {
         (ErrorKind::Surrogate, _) => r"\uD800".len(),
         (ErrorKind::Escape(_) | ErrorKind::ControlCharacter(_) | ErrorKind::Utf8, _) => 1,
         (_, Some(b'"')) => string_len(bytes),
-        (_, Some(b'-' | b'0'..=b'9')) => bytes.iter().take_while(|byte| is_of_number(**byte)).count(),
+        (_, Some(b'-' | b'0'..=b'9')) => {
+            bytes.iter().take_while(|byte| b"+-.eE0123456789".contains(byte)).count()
+        }
         _ => 1,
     }
 }
 
-fn is_of_number(byte: u8) -> bool {
-    matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E')
-}
-
 fn string_len(bytes: &[u8]) -> usize {
     let mut escaped = true; // the opening quote does not close
-    for (index, &byte) in bytes.iter().enumerate() {
-        match byte {
-            b'"' if !escaped => return index + 1,
-            b'\\' if !escaped => escaped = true,
-            _ => escaped = false,
-        }
-    }
-    bytes.len()
+    let end = bytes.iter().position(|&byte| {
+        let closes = byte == b'"' && !escaped;
+        escaped = byte == b'\\' && !escaped;
+        closes
+    });
+    end.map_or(bytes.len(), |end| end + 1)
 }
 
 /// Skips the rest of a character that the start of the passage cuts.

@@ -74,7 +74,13 @@ impl Facts {
         self.sizes.add(tensor.name().len() as u64, tensor.dims().len() as u64);
         self.out_of_order |= (begin, end) < self.last;
         self.last = (begin, end);
-        self.add_alignment(tensor);
+        let alignment = alignment(self.data_start, begin);
+        if tensor.byte_len() > 0 && alignment < element_width(tensor.dtype()) {
+            self.misaligned += 1;
+            if self.first_misaligned.len() < NAMED {
+                self.first_misaligned.push(quoted(tensor.name()));
+            }
+        }
         let place = self.count(tensor.dtype(), tensor.elements(), tensor.byte_len());
         self.picture.add(place, begin, end);
     }
@@ -91,16 +97,6 @@ impl Facts {
         all.elements += u128::from(elements);
         all.bytes += u128::from(bytes);
         place
-    }
-
-    fn add_alignment(&mut self, tensor: &IndexedTensor<'_>) {
-        let alignment = alignment(self.data_start, tensor.begin());
-        if tensor.byte_len() > 0 && alignment < element_width(tensor.dtype()) {
-            self.misaligned += 1;
-            if self.first_misaligned.len() < NAMED {
-                self.first_misaligned.push(quoted(tensor.name()));
-            }
-        }
     }
 
     /// The number of elements of all tensors.
@@ -149,11 +145,8 @@ impl Facts {
         let (many, names) = (self.misaligned, self.first_misaligned.join(", "));
         let more = many.saturating_sub(NAMED as u64);
         let more = if more > 0 { format!(" and {} more", grouped(more)) } else { String::new() };
-        let begin = if many == 1 {
-            "does not begin at a multiple of its element width"
-        } else {
-            "do not begin at a multiple of their element width"
-        };
+        let (verb, its) = if many == 1 { ("does", "its") } else { ("do", "their") };
+        let begin = format!("{verb} not begin at a multiple of {its} element width");
         format!("{} {begin}, and cannot be used in place: {names}{more}", counted(many, "tensor"))
     }
 }

@@ -74,20 +74,17 @@ impl Unpacked {
 
     /// Members of the JSON of a model.
     pub fn members(&self) -> Members<'_> {
-        match self {
-            Self::No => Members::default(),
-            Self::Counted(parameters) => {
-                Members { unpacked: Some(Some(Counted(parameters))), unpacked_error: None }
-            }
-            Self::Unknown(reason) => {
-                Members { unpacked: Some(None), unpacked_error: Some(reason.to_string()) }
-            }
-        }
+        let (unpacked, reason) = match self {
+            Self::No => (None, None),
+            Self::Counted(parameters) => (Some(Some(Counted(parameters))), None),
+            Self::Unknown(reason) => (Some(None), Some(reason.to_string())),
+        };
+        Members { unpacked, unpacked_error: reason }
     }
 }
 
 /// Members about packed parameters: none, the counts, or `null` and the reason.
-#[derive(Default, Serialize)]
+#[derive(Serialize)]
 pub struct Members<'p> {
     #[serde(skip_serializing_if = "Option::is_none")]
     unpacked: Option<Option<Counted<'p>>>,

@@ -1,7 +1,7 @@
 //! Finds the file that a location means: in the cache of the Hub, or on a server.
 
 use crate::args::remote::is_remote;
-use crate::context::{Context, Found, Place};
+use crate::context::{Context, Place};
 use crate::error::not_read::{NotRead, sentence_of_server};
 use safetensors_remote::{Location, RemoteError, RemoteErrorKind, RemoteFile, RemoteModel, SharedFile, Url};
 use std::path::Path;
@@ -14,14 +14,12 @@ pub fn place(context: &Context, path: &Path) -> Result<Place, NotRead> {
     if !is_remote(path) {
         return Ok(Place::Local(path.to_path_buf()));
     }
-    if let Some(known) = context.found().get(path) {
-        return known.place.clone();
+    if let Some((place, _)) = context.found().get(path) {
+        return place.clone();
     }
-    let (place, file) = match find(context, path) {
-        Ok((place, file)) => (Ok(place), file),
-        Err(reason) => (Err(reason), None),
-    };
-    context.found().insert(path.to_path_buf(), Found { place: place.clone(), file });
+    let found = find(context, path);
+    let (place, file) = found.map_or_else(|reason| (Err(reason), None), |(place, file)| (Ok(place), file));
+    context.found().insert(path.to_path_buf(), (place.clone(), file));
     place
 }
 
@@ -49,11 +47,12 @@ pub fn of_file(error: &RemoteError) -> NotRead {
     NotRead::of_server(error, format!("{}: {}", error.url(), sentence_of_server(error)))
 }
 
-fn open_file(context: &Context, path: &Path, url: &Url) -> Result<RemoteFile, NotRead> {
-    let opened = context.found().get_mut(path).and_then(|found| found.file.take());
+/// The file that was opened to find a path, or opens it.
+fn open_file(context: &Context, path: &Path, url: &Url) -> Result<RemoteFile, RemoteError> {
+    let opened = context.found().get_mut(path).and_then(|(_, file)| file.take());
     match opened.filter(|file| file.url() == url) {
         Some(file) => Ok(file),
-        None => Ok(context.client()?.find(&Location::Url(url.clone()))?),
+        None => context.client()?.find(&Location::Url(url.clone())),
     }
 }
 
@@ -62,22 +61,15 @@ fn open_file(context: &Context, path: &Path, url: &Url) -> Result<RemoteFile, No
 /// # Errors
 /// Those of the server.
 pub fn open(context: &Context, path: &Path, url: &Url) -> Result<SharedFile, NotRead> {
-    open_file(context, path, url).map(SharedFile::new)
+    Ok(SharedFile::new(open_file(context, path, url)?))
 }
 
 /// Opens the files of an index.
 ///
 /// # Errors
 /// The index or a file is invalid; those of the server.
-pub fn open_shards(
-    context: &Context,
-    path: &Path,
-    url: &Url,
-) -> Result<Result<RemoteModel, RemoteError>, NotRead> {
-    let (client, location) = (context.client()?, Location::Url(url.clone()));
-    let opened = context.found().get_mut(path).and_then(|found| found.file.take());
-    let file = opened.map_or_else(|| client.find(&location), Ok);
-    Ok(file.and_then(|file| RemoteModel::of(&client, file)))
+pub fn open_shards(context: &Context, path: &Path, url: &Url) -> Result<RemoteModel, RemoteError> {
+    RemoteModel::of(&context.client()?, open_file(context, path, url)?)
 }
 
 /// Reads the text of an index.
