@@ -12,7 +12,8 @@ use std::collections::BTreeMap;
 /// stay whole.
 const DEEPEST: usize = 32;
 
-/// A segment of a name, sorted as people count: numbers first, `2` before `10`. A tensor is no child of a group of its name.
+/// A segment of a name, sorted as people count: numbers first, `2` before `10`. A tensor is no
+/// child of a group of its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Segment<'m> {
     is_word: bool,
