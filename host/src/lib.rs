@@ -26,8 +26,9 @@ mod work;
 
 use args::remote::{Secrets, hide_in_paths};
 use clap::FromArgMatches;
-use commands::{CommandLine, command_line};
+use commands::{CommandLine, Run, command_line, wants_json};
 use context::Context;
+use print::diagnostic::say;
 use safetensors_files::threads;
 use std::ffi::OsString;
 use std::sync::Arc;
@@ -37,8 +38,12 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
     let secrets = Arc::new(Secrets::default());
     let words: Vec<OsString> = words.into_iter().collect();
     let found = hide_in_paths(command_line(), &secrets).try_get_matches_from(&words);
-    let exit = match found.and_then(|found| CommandLine::from_arg_matches(&found)) {
-        Ok(line) => line.command.run(&Context::new(line.remote, secrets)),
+    let line = found.and_then(|found| Ok((wants_json(&found), CommandLine::from_arg_matches(&found)?)));
+    let exit = match line {
+        Ok((json, line)) => {
+            let outcome = line.command.run(&Context::new(line.remote, secrets));
+            outcome.unwrap_or_else(|error| say(&error, json))
+        }
         Err(error) => commands::usage::end(error, &words),
     };
     exit.code()

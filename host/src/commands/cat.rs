@@ -100,10 +100,6 @@ impl<'s> Described<'s> {
 }
 
 impl Run for Cat {
-    fn json(&self) -> bool {
-        self.json
-    }
-
     fn run(self, context: &Context) -> Outcome {
         let format = self.format()?;
         self.check(format)?;

@@ -48,10 +48,6 @@ pub struct Check {
 }
 
 impl Run for Check {
-    fn json(&self) -> bool {
-        self.json
-    }
-
     fn run(self, context: &Context) -> Outcome {
         check_stdin_once(&self.files)?;
         let files: Vec<Found> = self.files.iter().flat_map(|file| expand(file, &MODELS)).collect();

@@ -43,10 +43,6 @@ pub struct Checkpoint {
 }
 
 impl Run for Checkpoint {
-    fn json(&self) -> bool {
-        self.json
-    }
-
     fn run(self, context: &Context) -> Outcome {
         let mut models = self.models;
         let folder = match self.output {

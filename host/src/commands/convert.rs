@@ -76,10 +76,6 @@ type Waiting = (Closed, Option<Made>, Vec<u8>);
 type Job<'j> = (&'j [PathBuf], PathBuf);
 
 impl Run for Convert {
-    fn json(&self) -> bool {
-        self.json
-    }
-
     fn run(self, context: &Context) -> Outcome {
         if self.reading.name.as_deref() == Some("") {
             return Err(Error::usage("--name is empty"));

@@ -66,10 +66,6 @@ fn measure(text: &str) -> Result<f64, String> {
 }
 
 impl Run for Diff {
-    fn json(&self) -> bool {
-        self.json
-    }
-
     fn run(self, context: &Context) -> Outcome {
         let paths = [self.a.clone(), self.b.clone()];
         check_stdin_once(&paths)?;

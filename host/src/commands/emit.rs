@@ -64,10 +64,6 @@ enum Language {
 }
 
 impl Run for Emit {
-    fn json(&self) -> bool {
-        self.json
-    }
-
     fn run(self, context: &Context) -> Outcome {
         let file = self.output.as_deref().filter(|output| output.as_os_str() != "-");
         file.map_or(Ok(()), |file| check_output_path(file, self.force))?;

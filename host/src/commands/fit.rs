@@ -66,10 +66,6 @@ pub struct Fit {
 }
 
 impl Run for Fit {
-    fn json(&self) -> bool {
-        self.json
-    }
-
     fn run(self, context: &Context) -> Outcome {
         match &self.list {
             Some(pattern) => list(pattern, self.json),

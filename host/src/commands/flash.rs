@@ -68,10 +68,6 @@ pub struct Flash {
 }
 
 impl Run for Flash {
-    fn json(&self) -> bool {
-        self.json
-    }
-
     fn run(self, context: &Context) -> Outcome {
         let model = Model::open_in_file(context, &self.model)?;
         let file = model.one_file()?;

@@ -65,10 +65,6 @@ pub struct Hash {
 }
 
 impl Run for Hash {
-    fn json(&self) -> bool {
-        self.json
-    }
-
     fn run(self, context: &Context) -> Outcome {
         match &self.verify {
             Some(list) => self.verify(context, list),

@@ -60,10 +60,6 @@ enum Key {
 }
 
 impl Run for Inspect {
-    fn json(&self) -> bool {
-        self.files.json()
-    }
-
     fn run(self, context: &Context) -> Outcome {
         self.check()?;
         self.files.each(|file, json| match self.inspect(context, file, json) {

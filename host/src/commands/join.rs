@@ -30,10 +30,6 @@ pub struct Join {
 }
 
 impl Run for Join {
-    fn json(&self) -> bool {
-        self.new.json
-    }
-
     fn run(self, context: &Context) -> Outcome {
         self.new.check(None)?;
         reject_partial_models(&self.inputs, None)?;

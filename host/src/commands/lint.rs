@@ -28,10 +28,6 @@ pub struct Lint {
 }
 
 impl Run for Lint {
-    fn json(&self) -> bool {
-        self.files.json()
-    }
-
     fn run(self, context: &Context) -> Outcome {
         self.files.each(|file, json| {
             self.look(context, file, json).map_err(|error| say(&error, json)).or_else(Ok::<_, io::Error>)

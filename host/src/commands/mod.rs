@@ -34,9 +34,14 @@ use crate::error::{Error, Outcome};
 use crate::exit::Exit;
 use crate::input::discover::models_in;
 use crate::input::model::file_of;
-use crate::print::diagnostic::say;
-use clap::CommandFactory;
+use clap::{ArgMatches, CommandFactory};
+#[cfg(feature = "chips")]
+use fit::Fit;
+#[cfg(feature = "chips")]
+use flash::Flash;
 use std::path::{Path, PathBuf};
+#[cfg(not(feature = "chips"))]
+use without_chips::{WithoutChips as Fit, WithoutChips as Flash};
 
 /// Validate, inspect, compare, convert and create safetensors files
 #[derive(clap::Parser)]
@@ -54,9 +59,35 @@ pub fn command_line() -> clap::Command {
     explain(CommandLine::command())
 }
 
-/// The subcommands.
-#[derive(clap::Subcommand)]
-pub enum Command {
+/// A subcommand with its arguments.
+pub trait Run {
+    /// Runs the command.
+    ///
+    /// # Errors
+    /// The error to report before exiting.
+    fn run(self, context: &Context) -> Outcome;
+}
+
+/// Declares [`Command`]: a line for each subcommand, in the order of the help.
+macro_rules! subcommands {
+    ($($(#[$names:meta])* $name:ident($arguments:ty),)+) => {
+        /// The subcommands.
+        #[derive(clap::Subcommand)]
+        pub enum Command {
+            $($(#[$names])* $name($arguments),)+
+        }
+
+        impl Run for Command {
+            fn run(self, context: &Context) -> Outcome {
+                match self {
+                    $(Self::$name(command) => command.run(context),)+
+                }
+            }
+        }
+    };
+}
+
+subcommands! {
     Check(check::Check),
     #[command(aliases = ["info", "ls", "show"])]
     Inspect(inspect::Inspect),
@@ -76,64 +107,16 @@ pub enum Command {
     Hash(hash::Hash),
     Checkpoint(checkpoint::Checkpoint),
     Emit(emit::Emit),
-    #[cfg(feature = "chips")]
-    Fit(fit::Fit),
-    #[cfg(feature = "chips")]
-    Flash(flash::Flash),
-    #[cfg(not(feature = "chips"))]
-    Fit(without_chips::WithoutChips),
-    #[cfg(not(feature = "chips"))]
-    Flash(without_chips::WithoutChips),
+    Fit(Fit),
+    Flash(Flash),
     Completions(completions::Completions),
     Man(man::Man),
 }
 
-impl Command {
-    pub fn run(self, context: &Context) -> Exit {
-        match self {
-            Self::Check(check) => end(check, context),
-            Self::Inspect(inspect) => end(inspect, context),
-            Self::Stats(stats) => end(stats, context),
-            Self::Lint(lint) => end(lint, context),
-            Self::Report(report) => end(report, context),
-            Self::Cat(cat) => end(cat, context),
-            Self::Slice(slice) => end(slice, context),
-            Self::Convert(convert) => end(convert, context),
-            Self::Scan(scan) => end(scan, context),
-            Self::Quant(quant) => end(quant, context),
-            Self::Pack(pack) => end(pack, context),
-            Self::Split(split) => end(split, context),
-            Self::Join(join) => end(join, context),
-            Self::Decode(decode) => end(decode, context),
-            Self::Diff(diff) => end(diff, context),
-            Self::Hash(hash) => end(hash, context),
-            Self::Checkpoint(checkpoint) => end(checkpoint, context),
-            Self::Emit(emit) => end(emit, context),
-            Self::Fit(fit) => end(fit, context),
-            Self::Flash(flash) => end(flash, context),
-            Self::Completions(completions) => end(completions, context),
-            Self::Man(man) => end(man, context),
-        }
-    }
-}
-
-/// A subcommand with its arguments.
-pub trait Run {
-    /// Whether output, errors included, is JSON.
-    fn json(&self) -> bool {
-        false
-    }
-
-    /// Runs the command.
-    ///
-    /// # Errors
-    /// The error to report before exiting.
-    fn run(self, context: &Context) -> Outcome;
-}
-
-fn end(command: impl Run, context: &Context) -> Exit {
-    let json = command.json();
-    command.run(context).unwrap_or_else(|error| say(&error, json))
+/// Whether the output of the command, errors included, is JSON.
+pub fn wants_json(found: &ArgMatches) -> bool {
+    let json = |(_, found): (_, &ArgMatches)| found.try_get_one("json").ok().flatten().copied();
+    found.subcommand().and_then(json).unwrap_or(false)
 }
 
 /// Arguments of commands that treat one file after another in the same way.
@@ -149,10 +132,6 @@ pub struct Files {
 }
 
 impl Files {
-    pub fn json(&self) -> bool {
-        self.json
-    }
-
     /// Treats every file and returns the most severe exit code. Stops if standard output fails.
     fn each<E: Into<Error>>(&self, mut treat: impl FnMut(&Path, bool) -> Result<Exit, E>) -> Outcome {
         check_stdin_once(&self.files)?;

@@ -86,10 +86,6 @@ pub struct Pack {
 }
 
 impl Run for Pack {
-    fn json(&self) -> bool {
-        self.json
-    }
-
     fn run(mut self, context: &Context) -> Outcome {
         check_stdin_once(&self.inputs)?;
         check_stdout_use(self.json && !self.dry_run, self.output.as_deref())?;

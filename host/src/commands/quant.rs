@@ -73,10 +73,6 @@ struct Rewritten {
 }
 
 impl Run for Quant {
-    fn json(&self) -> bool {
-        self.new.json
-    }
-
     fn run(self, context: &Context) -> Outcome {
         self.new.check(Some(&self.model))?;
         reject_partial_models(std::slice::from_ref(&self.model), Some(&self.new.output))?;

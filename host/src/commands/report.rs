@@ -45,10 +45,6 @@ pub struct Report {
 }
 
 impl Run for Report {
-    fn json(&self) -> bool {
-        self.json
-    }
-
     fn run(self, context: &Context) -> Outcome {
         let output = self.output.clone().map_or_else(|| page_of(&self.model), Ok)?;
         check_stdout_use(self.json, Some(&output))?;

@@ -42,10 +42,6 @@ pub struct Scan {
 }
 
 impl Run for Scan {
-    fn json(&self) -> bool {
-        self.json
-    }
-
     fn run(self, _: &Context) -> Outcome {
         check_stdin_once(&self.files)?;
         let mut worst = Exit::Good;

@@ -39,10 +39,6 @@ pub struct Slice {
 }
 
 impl Run for Slice {
-    fn json(&self) -> bool {
-        self.new.json
-    }
-
     fn run(self, context: &Context) -> Outcome {
         let asked = self.asked()?;
         self.new.check(Some(&self.model))?;

@@ -56,10 +56,6 @@ pub struct Split {
 }
 
 impl Run for Split {
-    fn json(&self) -> bool {
-        self.json
-    }
-
     fn run(self, context: &Context) -> Outcome {
         if self.name.is_empty() || self.name.contains(['/', '\\']) {
             return Err(Error::usage(format!(

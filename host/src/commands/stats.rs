@@ -55,10 +55,6 @@ enum Key {
 }
 
 impl Run for Stats {
-    fn json(&self) -> bool {
-        self.files.json()
-    }
-
     fn run(self, context: &Context) -> Outcome {
         self.files.each(|file, json| {
             self.show(context, file, json).map_err(|error| say(&error, json)).or_else(Ok::<_, io::Error>)

@@ -3,6 +3,7 @@
 use crate::commands::Run;
 use crate::context::Context;
 use crate::error::{Error, Outcome};
+use crate::print::diagnostic::say;
 use std::ffi::OsString;
 
 /// Needs a build with the feature `chips`: cargo install --path host --features chips
@@ -13,13 +14,9 @@ pub struct WithoutChips {
 }
 
 impl Run for WithoutChips {
-    fn json(&self) -> bool {
-        self.arguments.iter().any(|argument| argument == "--json")
-    }
-
     fn run(self, _: &Context) -> Outcome {
         let sentence = "`fit` and `flash` need a build with the feature `chips`: \
             cargo install --path host --features chips";
-        Err(Error::usage(sentence))
+        Ok(say(&Error::usage(sentence), self.arguments.iter().any(|argument| argument == "--json")))
     }
 }
