@@ -4,6 +4,7 @@ use crate::text::is_plain;
 use serde::{Serialize, Serializer};
 use serde_json::ser::{CharEscape, Formatter};
 use std::io::{self, Write};
+use std::path::Path;
 
 /// Writes a value on one line.
 ///
@@ -50,6 +51,28 @@ pub struct About<'a, T> {
     pub ok: bool,
     #[serde(flatten)]
     pub more: T,
+}
+
+/// An object with these members, in this order: a value of a type that nothing else names. A member may have
+/// attributes of serde, and is a variable of its name if no value is given.
+macro_rules! object {
+    ($($(#[$serde:meta])* $name:ident $(: $value:expr)?),+ $(,)?) => {{
+        #[allow(non_camel_case_types, reason = "the type of each member has its name")]
+        let object = {
+            #[derive(serde::Serialize)]
+            struct Object<$($name),+> {
+                $($(#[$serde])* $name: $name,)+
+            }
+            Object { $($name $(: $value)?),+ }
+        };
+        object
+    }};
+}
+pub(crate) use object;
+
+/// As [`About`], for a file that is good.
+pub fn good<T: Serialize>(file: &Path, more: T) -> impl Serialize {
+    object! { file: file.to_string_lossy(), ok: true, #[serde(flatten)] more }
 }
 
 /// An array of the items of an iterator, which is not collected.

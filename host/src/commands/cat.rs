@@ -6,7 +6,7 @@ use crate::context::Context;
 use crate::error::{Error, Outcome};
 use crate::exit::Exit;
 use crate::input::model::Model;
-use crate::json::{self, About};
+use crate::json::{self, good, object};
 use crate::output::file::Product;
 use crate::output::overwrite::{check_not_in_model, check_not_input};
 use crate::print::nested::{Layout, Nested};
@@ -83,22 +83,6 @@ enum Format {
     Raw,
 }
 
-/// Members about what is printed.
-#[derive(Serialize)]
-struct Described<'s> {
-    tensor: &'s str,
-    dtype: &'static str,
-    shape: &'s [u64],
-    #[serde(skip_serializing_if = "Option::is_none")]
-    output: Option<&'s str>,
-}
-
-impl<'s> Described<'s> {
-    fn of(sliced: &'s Sliced<'_>, output: Option<&'s str>) -> Self {
-        Self { tensor: sliced.name(), dtype: sliced.dtype().name(), shape: sliced.dims(), output }
-    }
-}
-
 impl Run for Cat {
     fn run(self, context: &Context) -> Outcome {
         let format = self.format()?;
@@ -167,8 +151,7 @@ impl Cat {
 
     fn print_json(&self, context: &Context, sliced: &Sliced<'_>) -> Result<(), Error> {
         let mut out = BufWriter::new(io::stdout().lock());
-        let file = self.model.to_string_lossy();
-        let about = About { file: &file, ok: true, more: Described::of(sliced, None) };
+        let about = good(&self.model, described(sliced, None));
         let values =
             |out: &mut BufWriter<_>| print(context, sliced, Style::Json, None, out, &Error::from, None);
         let printed = json::print_with(&mut out, &about, ("values", values));
@@ -196,9 +179,7 @@ impl Cat {
         model.check_unchanged()?;
         product.finish()?;
         if self.json {
-            let (file, output) = (self.model.to_string_lossy(), self.target().to_string_lossy());
-            let more = Described::of(sliced, Some(&output));
-            json::print(&mut io::stdout(), &About { file: &file, ok: true, more })?;
+            json::print(&mut io::stdout(), &good(&self.model, described(sliced, Some(self.target()))))?;
         }
         Ok(())
     }
@@ -227,6 +208,13 @@ impl Cat {
             Error::about(&self.model, sentence)
         })
     }
+}
+
+/// Members about what is printed.
+fn described(sliced: &Sliced<'_>, output: Option<&Path>) -> impl Serialize {
+    let (dtype, output) =
+        (sliced.dtype().name(), output.map(|output| object! { output: output.to_string_lossy() }));
+    object! { tensor: sliced.name(), dtype, shape: sliced.dims(), #[serde(flatten)] output }
 }
 
 /// What to do about a dtype that numpy lacks.

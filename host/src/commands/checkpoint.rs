@@ -5,11 +5,10 @@ use crate::commands::Run;
 use crate::context::Context;
 use crate::error::{Error, Outcome};
 use crate::exit::Exit;
-use crate::json;
-use crate::pack::checkpoint::{Contents, Copied};
-use crate::text::{counted, shown_text};
-use serde::Serialize;
-use std::io::{self, Write};
+use crate::json::object;
+use crate::output::stdout::show;
+use crate::pack::checkpoint::Contents;
+use crate::text::{counted, shown_path};
 use std::path::PathBuf;
 
 /// Copy models atomically into a checkpoint directory with a SHA256SUMS file
@@ -51,21 +50,12 @@ impl Run for Checkpoint {
             None => return Err(Error::usage("a model is missing: give the directory, then the models")),
         };
         let files = Contents::open(context, &models, &self.also)?.write(context, &folder, self.force)?;
-        let (output, mut out) = (folder.to_string_lossy(), io::stdout().lock());
-        if self.json {
-            json::print(&mut out, &Done { ok: true, output: &output, files })?;
-        } else {
+        let done = object! { ok: true, output: folder.to_string_lossy(), files: &files };
+        show(self.json, &done, |out| {
             let bytes: u64 = files.iter().map(|file| file.bytes).sum();
             let (files, bytes) = (counted(files.len() as u64, "file"), counted(bytes, "byte"));
-            writeln!(out, "{}: {files}, {bytes}", shown_text(&output))?;
-        }
+            writeln!(out, "{}: {files}, {bytes}", shown_path(&folder))
+        })?;
         Ok(Exit::Good)
     }
-}
-
-#[derive(Serialize)]
-struct Done<'d> {
-    ok: bool,
-    output: &'d str,
-    files: Vec<Copied>,
 }

@@ -11,7 +11,7 @@ use crate::output::directory::Folder;
 use crate::output::file::{Closed, Product, check_output_path};
 use crate::output::overwrite::{check_not_input, is_same_place};
 use crate::print::diagnostic::say;
-use crate::text::shown_text;
+use crate::text::shown_path;
 use safetensors_convert::numbers::Report;
 use std::collections::HashMap;
 use std::io::{self, BufWriter, Write};
@@ -251,7 +251,7 @@ fn check_outputs(jobs: &[Job<'_>]) -> Result<(), Error> {
             return Err(Error::usage("--each needs inputs with names; standard input has none"));
         }
         if let Some(other) = seen.insert(output, input) {
-            let [output, other] = [output, other].map(|path| shown_text(&path.to_string_lossy()));
+            let [output, other] = [output, other].map(shown_path);
             let sentence = format!("would become {output}, as {other} would; convert them one by one");
             return Err(Error::about(input, sentence));
         }

@@ -5,12 +5,10 @@ use crate::context::Context;
 use crate::error::{Error, Outcome};
 use crate::exit::Exit;
 use crate::input::model::{Model, Tensor, bytes_of, file_of, is_sharded};
-use crate::json::{self, Map};
+use crate::json::{Map, object};
+use crate::output::stdout::show;
 use crate::tensor::sums::sums_of;
 use crate::text::number::digits;
-use serde::Serialize;
-use std::collections::BTreeMap;
-use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 
 /// Print a valid file's tensors and metadata as one JSON object
@@ -24,27 +22,6 @@ pub struct Decode {
     file: PathBuf,
 }
 
-#[derive(Serialize)]
-struct Decoded<'m, T> {
-    tensors: T,
-    metadata: Option<&'m BTreeMap<String, String>>,
-}
-
-#[derive(Serialize)]
-struct Entry<'m> {
-    dtype: &'static str,
-    shape: &'m [u64],
-    data_offsets: [u64; 2],
-    sha256: String,
-}
-
-impl<'m> Entry<'m> {
-    fn of(tensor: &'m Tensor<'_>, sum: &[u8]) -> Self {
-        let (dtype, data_offsets) = (tensor.dtype().name(), [tensor.begin(), tensor.end()]);
-        Self { dtype, shape: tensor.dims(), data_offsets, sha256: digits(sum) }
-    }
-}
-
 impl Run for Decode {
     fn run(self, context: &Context) -> Outcome {
         let file = file_of(&self.file)?;
@@ -56,11 +33,12 @@ impl Run for Decode {
         let work = context.work("hashing", bytes_of(&tensors));
         let sums = sums_of(&tensors, &work)?;
         model.check_unchanged()?;
-        let tensors = tensors.iter().zip(&sums);
-        let tensors = Map(tensors.map(|(tensor, sum)| (tensor.name(), Entry::of(tensor, sum))));
-        let mut out = BufWriter::new(io::stdout().lock());
-        json::print(&mut out, &Decoded { tensors, metadata: model.metadata() })?;
-        out.flush()?;
+        let tensors = tensors.iter().zip(&sums).map(|(tensor, sum)| {
+            let (dtype, shape, data_offsets) =
+                (tensor.dtype().name(), tensor.dims(), [tensor.begin(), tensor.end()]);
+            (tensor.name(), object! { dtype, shape, data_offsets, sha256: digits(sum) })
+        });
+        show(true, &object! { tensors: Map(tensors), metadata: model.metadata() }, |_| Ok(()))?;
         Ok(Exit::Good)
     }
 }

@@ -6,10 +6,10 @@ use crate::error::{Error, Outcome};
 use crate::exit::Exit;
 use crate::input::model::{Model, Tensor};
 use crate::input::selection::{Choice, Selection};
+use crate::json::object;
 use crate::output::stdout::show;
 use crate::tensor::compare::{Policy, compare};
 use crate::text::shown_text;
-use serde::Serialize;
 use std::path::PathBuf;
 
 /// Compare two models: names, dtypes, shapes, metadata and every value
@@ -46,16 +46,6 @@ pub struct Diff {
     json: bool,
 }
 
-/// The comparison as a JSON object.
-#[derive(Serialize)]
-struct Compared<'c, T> {
-    ok: bool,
-    a: &'c str,
-    b: &'c str,
-    #[serde(flatten)]
-    comparison: T,
-}
-
 fn measure(text: &str) -> Result<f64, String> {
     let measure: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
     if measure.is_finite() && measure >= 0.0 {
@@ -79,7 +69,7 @@ impl Run for Diff {
         let comparison = compare(context, (&a, in_a), (&b, in_b), &policy)?;
         let ok = comparison.is_same(&policy);
         let [a, b] = &paths.map(|path| path.to_string_lossy().into_owned());
-        show(self.json, &Compared { ok, a, b, comparison: &comparison }, |out| {
+        show(self.json, &object! { ok, a, b, #[serde(flatten)] comparison: &comparison }, |out| {
             comparison.print([&shown_text(a), &shown_text(b)], &policy, out)
         })?;
         Ok(if ok { Exit::Good } else { Exit::Bad })

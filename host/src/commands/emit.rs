@@ -5,16 +5,14 @@ use crate::context::Context;
 use crate::error::{Error, Outcome};
 use crate::exit::Exit;
 use crate::input::model::Model;
-use crate::json::{self, About, Map};
+use crate::json::{self, good, object};
 use crate::output::file::{Product, check_output_path};
 use crate::output::overwrite::check_not_in_model;
 use crate::output::stdout::complain;
 use crate::text::number;
-use crate::text::{counted, shown_text};
-use embedded_safetensors::{file::FileTensor, tensor::MAX_RANK};
+use crate::text::{counted, shown_path};
+use embedded_safetensors::tensor::MAX_RANK;
 use safetensors_emit::{Constants, EmitError, check_prefix, plan};
-use serde::ser::SerializeMap as _;
-use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -89,8 +87,7 @@ impl Run for Emit {
         // The constants alone do not show that a declaration is incomplete.
         let list = if let Language::C = language { "requests" } else { "queries" };
         if constants.left_out() > 0 && !self.json {
-            let file = shown_text(&self.model.to_string_lossy());
-            let tensors = counted(constants.left_out(), "tensor");
+            let (file, tensors) = (shown_path(&self.model), counted(constants.left_out(), "tensor"));
             complain(format_args!(
                 "{file}: left out of the {list}: {tensors} of more than {MAX_RANK} dimensions"
             ));
@@ -120,73 +117,47 @@ impl Emit {
     }
 
     fn write_json(&self, constants: &Constants<'_>, out: &mut Product) -> io::Result<()> {
-        let more = Document {
-            address: self.at,
+        let (plan, sizes) = (constants.plan(), &constants.plan().sizes);
+        let extent = |of: plan::Extent| object! { bytes: of.bytes, elements: of.elements };
+        let plan = object! {
+            file_bytes: plan.file_bytes,
+            header_bytes: plan.header_bytes,
+            data_start: plan.data_start,
+            data_bytes: plan.data_bytes,
+            index: object! {
+                tensors: sizes.tensors,
+                dims: sizes.dims,
+                name_bytes: sizes.name_bytes,
+                bytes: sizes.index_bytes(),
+            },
+            longest_name: sizes.longest_name,
+            most_dims: sizes.most_dims,
+            largest_tensor: extent(plan.largest_tensor),
+            largest_row: extent(plan.largest_row),
+        };
+        let tensors = constants.tensors().map(|tensor| {
+            object! {
+                name: tensor.name(),
+                dtype: tensor.dtype().name(),
+                shape: tensor.dims(),
+                elements: tensor.elements(),
+                bytes: tensor.byte_len(),
+                offset: constants.offset_of(&tensor),
+                begin: tensor.begin(),
+                #[serde(flatten)] address: constants.address_of(&tensor).map(|address| object! { address }),
+            }
+        });
+        let document = object! {
+            #[serde(flatten)] address: self.at.map(|address| object! { address }),
             sha256: number::digits(constants.sha256()),
             crc32: constants.crc32(),
-            plan: Plan(constants.plan()),
-            tensors: constants.tensors().map(|tensor| Tensor(tensor, constants)).collect(),
-            metadata: constants.metadata().collect(),
+            plan,
+            tensors: tensors.collect::<Vec<_>>(),
+            metadata: constants.metadata().collect::<BTreeMap<_, _>>(),
         };
         let mut out = BufWriter::new(out);
-        json::print(&mut out, &About { file: &self.model.to_string_lossy(), ok: true, more })?;
+        json::print(&mut out, &good(&self.model, document))?;
         out.flush()
-    }
-}
-
-/// The constants as JSON.
-#[derive(Serialize)]
-struct Document<'c> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    address: Option<u64>,
-    sha256: String,
-    crc32: u32,
-    plan: Plan<'c>,
-    tensors: Vec<Tensor<'c>>,
-    metadata: BTreeMap<&'c str, &'c str>,
-}
-
-struct Plan<'p>(&'p plan::Plan);
-
-impl Serialize for Plan<'_> {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        let (plan, sizes) = (self.0, &self.0.sizes);
-        let (dims, name_bytes, bytes) = (sizes.dims, sizes.name_bytes, sizes.index_bytes());
-        let index =
-            [("tensors", sizes.tensors), ("dims", dims), ("name_bytes", name_bytes), ("bytes", bytes)];
-        let extent = |of: plan::Extent| Map([("bytes", of.bytes), ("elements", of.elements)].into_iter());
-        let mut map = to.serialize_map(None)?;
-        map.serialize_entry("file_bytes", &plan.file_bytes)?;
-        map.serialize_entry("header_bytes", &plan.header_bytes)?;
-        map.serialize_entry("data_start", &plan.data_start)?;
-        map.serialize_entry("data_bytes", &plan.data_bytes)?;
-        map.serialize_entry("index", &Map(index.into_iter()))?;
-        map.serialize_entry("longest_name", &sizes.longest_name)?;
-        map.serialize_entry("most_dims", &sizes.most_dims)?;
-        map.serialize_entry("largest_tensor", &extent(plan.largest_tensor))?;
-        map.serialize_entry("largest_row", &extent(plan.largest_row))?;
-        map.end()
-    }
-}
-
-/// A tensor of these constants.
-struct Tensor<'c>(FileTensor<'c>, &'c Constants<'c>);
-
-impl Serialize for Tensor<'_> {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        let Self(tensor, constants) = self;
-        let mut map = to.serialize_map(None)?;
-        map.serialize_entry("name", tensor.name())?;
-        map.serialize_entry("dtype", tensor.dtype().name())?;
-        map.serialize_entry("shape", tensor.dims())?;
-        map.serialize_entry("elements", &tensor.elements())?;
-        map.serialize_entry("bytes", &tensor.byte_len())?;
-        map.serialize_entry("offset", &constants.offset_of(tensor))?;
-        map.serialize_entry("begin", &tensor.begin())?;
-        if let Some(address) = constants.address_of(tensor) {
-            map.serialize_entry("address", &address)?;
-        }
-        map.end()
     }
 }
 

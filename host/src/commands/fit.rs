@@ -2,7 +2,6 @@
 
 use crate::chips::alignment::Alignment;
 use crate::chips::chip::Chip;
-use crate::chips::pages::Stretch;
 use crate::chips::place::{Place, PlacementError};
 use crate::chips::registry;
 use crate::chips::site::UsedFlash;
@@ -12,15 +11,15 @@ use crate::context::Context;
 use crate::error::{Error, Outcome};
 use crate::exit::Exit;
 use crate::input::model::Model;
-use crate::json::{self, About, List, Map};
+use crate::json::{List, good, object};
+use crate::output::stdout::show;
 use crate::print::diagnostic::say;
 use crate::text::number::{self, hex};
-use crate::text::{grouped, quoted, shown_text};
+use crate::text::{grouped, quoted, shown_path};
 use probe_rs::config::Registry;
 use safetensors_emit::plan::Plan;
-use serde::ser::SerializeMap as _;
-use serde::{Serialize, Serializer};
-use std::io::{self, BufWriter, Write};
+use serde::Serialize;
+use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -124,14 +123,14 @@ impl Fit {
                 let alignment = Alignment::of(&model, start, start + plan.data_start, align)?;
                 model.check_unchanged()?;
                 let fits = Fits { chip, plan: &plan, place: &place, alignment: &alignment };
-                self.print(path, &fits, &fits.lines().join("\n  "))?;
+                self.print(path, fits.in_json(), &fits.lines().join("\n  "))?;
                 let is_bad = self.align.is_some() && alignment.misaligned > 0;
                 Ok((if is_bad { Exit::Bad } else { Exit::Good }, Some(place.pages)))
             }
             Err(PlacementError::NoRoom { missing, sentence }) => {
                 model.check_unchanged()?;
                 let text = format!("does not fit: {sentence}");
-                let answer = NoRoom { fits: false, chip: &chip.name, bytes, missing, message: sentence };
+                let answer = object! { fits: false, chip: &chip.name, bytes, missing, message: sentence };
                 self.print(path, answer, &text)?;
                 Ok((Exit::Bad, None))
             }
@@ -140,23 +139,11 @@ impl Fit {
     }
 
     fn print(&self, path: &Path, more: impl Serialize, text: &str) -> io::Result<()> {
-        let (file, mut out) = (path.to_string_lossy(), BufWriter::new(io::stdout().lock()));
-        match self.models.len() {
-            _ if self.json => json::print(&mut out, &About { file: &file, ok: true, more })?,
-            1 => writeln!(out, "{text}")?,
-            _ => writeln!(out, "{}: {text}", shown_text(&file))?,
-        }
-        out.flush()
+        show(self.json, &good(path, more), |out| match self.models.len() {
+            1 => writeln!(out, "{text}"),
+            _ => writeln!(out, "{}: {text}", shown_path(path)),
+        })
     }
-}
-
-#[derive(Serialize)]
-struct NoRoom<'c> {
-    fits: bool,
-    chip: &'c str,
-    bytes: u64,
-    missing: u64,
-    message: String,
 }
 
 /// The answer for a model that fits.
@@ -167,38 +154,31 @@ struct Fits<'a> {
     alignment: &'a Alignment,
 }
 
-impl Serialize for Fits<'_> {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        let Self { chip, plan, place, alignment } = self;
-        let pages = place.touched();
-        let count =
-            |stretch: &Stretch| Map([("count", stretch.count()), ("bytes", stretch.page)].into_iter());
-        let mut map = to.serialize_map(None)?;
-        map.serialize_entry("fits", &true)?;
-        map.serialize_entry("chip", &chip.name)?;
-        map.serialize_entry("bytes", &plan.file_bytes)?;
-        map.serialize_entry("address", &place.range.start)?;
-        map.serialize_entry("end", &place.range.end)?;
-        map.serialize_entry("pages_start", &place.pages.start)?;
-        map.serialize_entry("pages_end", &place.pages.end)?;
-        map.serialize_entry("pages", &List(pages.0.iter().map(count)))?;
-        map.serialize_entry("unused", &place.rest())?;
-        map.serialize_entry("free_below", &chip.free_below(place))?;
-        map.serialize_entry("tensors", &alignment.tensors)?;
-        map.serialize_entry("misaligned", &alignment.misaligned)?;
-        if let Some((name, ..)) = &alignment.first {
-            map.serialize_entry("first_misaligned", name)?;
-        }
-        if let Some(command) = &alignment.remedy {
-            map.serialize_entry("remedy", command)?;
-        }
-        map.serialize_entry("index_bytes", &plan.sizes.index_bytes())?;
-        map.serialize_entry("ram_bytes", &chip.ram)?;
-        map.end()
-    }
-}
-
 impl Fits<'_> {
+    fn in_json(&self) -> impl Serialize {
+        let Self { chip, plan, place, alignment } = *self;
+        let pages = place.touched().0.into_iter();
+        let first = alignment.first.as_ref();
+        object! {
+            fits: true,
+            chip: &chip.name,
+            bytes: plan.file_bytes,
+            address: place.range.start,
+            end: place.range.end,
+            pages_start: place.pages.start,
+            pages_end: place.pages.end,
+            pages: List(pages.map(|stretch| object! { count: stretch.count(), bytes: stretch.page })),
+            unused: place.rest(),
+            free_below: chip.free_below(place),
+            tensors: alignment.tensors,
+            misaligned: alignment.misaligned,
+            #[serde(flatten)] first: first.map(|(name, ..)| object! { first_misaligned: name }),
+            #[serde(flatten)] remedy: alignment.remedy.as_ref().map(|remedy| object! { remedy }),
+            index_bytes: plan.sizes.index_bytes(),
+            ram_bytes: chip.ram,
+        }
+    }
+
     fn lines(&self) -> Vec<String> {
         let Self { chip, plan, place, alignment } = self;
         let free = match (chip.free_below(place), chip.used.is_empty()) {
@@ -247,22 +227,14 @@ fn alignment_line(alignment: &Alignment) -> String {
 
 /// Lists all names that contain the pattern, ignoring case.
 fn list(pattern: &str, json: bool) -> Outcome {
-    #[derive(Serialize)]
-    struct Listed {
-        ok: bool,
-        chips: Vec<String>,
-    }
     let lower = pattern.to_ascii_lowercase();
     let mut chips = registry::names(&Registry::from_builtin_families());
     chips.retain(|name| name.to_ascii_lowercase().contains(&lower));
     if chips.is_empty() {
         return Err(Error::usage(format!("no chip name contains {}", quoted(pattern))));
     }
-    let mut out = BufWriter::new(io::stdout().lock());
-    match json {
-        true => json::print(&mut out, &Listed { ok: true, chips })?,
-        false => chips.iter().try_for_each(|name| writeln!(out, "{name}"))?,
-    }
-    out.flush()?;
+    show(json, &object! { ok: true, chips: &chips }, |out| {
+        chips.iter().try_for_each(|name| writeln!(out, "{name}"))
+    })?;
     Ok(Exit::Good)
 }

@@ -13,14 +13,13 @@ use crate::context::Context;
 use crate::error::Outcome;
 use crate::exit::Exit;
 use crate::input::model::Model;
-use crate::json::{self, About, List, Map};
+use crate::json::{List, good, object};
 use crate::output::file::Product;
 use crate::output::overwrite::check_not_in_model;
+use crate::output::stdout::show;
 use crate::text::{grouped, number, shown_text};
-use serde::ser::SerializeMap as _;
-use serde::{Serialize, Serializer};
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Write a model into a chip's flash through a debug probe, and verify it
 ///
@@ -96,68 +95,46 @@ impl Run for Flash {
             }
         };
         model.check_unchanged()?;
-        let output = self.output.as_ref().map(|output| output.to_string_lossy());
-        let output = output.as_deref();
         // If the image goes to standard output, nothing else does.
-        if output != Some("-") {
-            self.say(&Done { output, done, chip: &chip, image: &image, sha256 })?;
+        if self.output.as_deref() != Some(Path::new("-")) {
+            self.say(done, &chip, &image, &sha256)?;
         }
         Ok(Exit::Good)
     }
 }
 
-/// What was done.
-struct Done<'a> {
-    output: Option<&'a str>,
-    /// Its name in JSON.
-    done: &'static str,
-    chip: &'a Chip,
-    image: &'a Image<'a>,
-    sha256: String,
-}
-
-impl Serialize for Done<'_> {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        let (image, erased) = (self.image, self.image.place.touched());
-        let erase = |stretch: &Stretch| {
-            let pairs =
-                [("address", stretch.range.start), ("count", stretch.count()), ("bytes", stretch.page)];
-            Map(pairs.into_iter())
-        };
-        let mut map = to.serialize_map(None)?;
-        if let Some(output) = self.output {
-            map.serialize_entry("output", output)?;
-        }
-        map.serialize_entry("done", self.done)?;
-        map.serialize_entry("chip", &self.chip.name)?;
-        map.serialize_entry("address", &image.range.start)?;
-        map.serialize_entry("bytes", &(image.len() - image.fill()))?;
-        map.serialize_entry("erase", &List(erased.0.iter().map(erase)))?;
-        map.serialize_entry("program_bytes", &image.len())?;
-        map.serialize_entry("write_bytes", &image.place.area.unit)?;
-        map.serialize_entry("sha256", &self.sha256)?;
-        map.end()
-    }
-}
-
 impl Flash {
-    fn say(&self, done: &Done<'_>) -> io::Result<()> {
-        let (mut out, file) = (io::stdout().lock(), self.model.to_string_lossy());
-        let Done { output, chip, image, sha256, .. } = done;
+    /// Says what was done, which is its name in JSON.
+    fn say(&self, done: &str, chip: &Chip, image: &Image<'_>, sha256: &str) -> io::Result<()> {
+        let erase = |stretch: &Stretch| {
+            object! { address: stretch.range.start, count: stretch.count(), bytes: stretch.page }
+        };
+        let output = self.output.as_ref().map(|output| output.to_string_lossy());
+        let erased = image.place.touched();
+        let about = object! {
+            #[serde(flatten)] output: output.as_ref().map(|output| object! { output }),
+            done,
+            chip: &chip.name,
+            address: image.range.start,
+            bytes: image.len() - image.fill(),
+            erase: List(erased.0.iter().map(erase)),
+            program_bytes: image.len(),
+            write_bytes: image.place.area.unit,
+            sha256,
+        };
         let (bytes, range) = (grouped(image.len()), span(&image.range));
-        match output {
-            _ if self.json => json::print(&mut out, &About { file: &file, ok: true, more: done }),
+        show(self.json, &good(&self.model, about), |out| match &output {
             Some(output) => {
                 writeln!(out, "{}: {bytes} bytes for {range}, sha256 {sha256}", shown_text(output))
             }
-            None if self.dry_run => self.print_plan(done, &mut out),
+            None if self.dry_run => self.print_plan(image, sha256, out),
             None => {
                 writeln!(out, "flashed: {bytes} bytes at {range} of {}, verified; sha256 {sha256}", chip.name)
             }
-        }
+        })
     }
 
-    fn print_plan(&self, Done { image, sha256, .. }: &Done<'_>, out: &mut impl Write) -> io::Result<()> {
+    fn print_plan(&self, image: &Image<'_>, sha256: &str, out: &mut dyn Write) -> io::Result<()> {
         let place = image.place;
         for stretch in &place.touched().0 {
             writeln!(out, "erase {stretch} at {}", span(&stretch.range))?;

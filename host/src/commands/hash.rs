@@ -7,7 +7,7 @@ use crate::error::{Error, Outcome};
 use crate::exit::Exit;
 use crate::input::model::{Model, Part, file_of, is_sharded};
 use crate::input::remote::check_output;
-use crate::json::{About, Map};
+use crate::json::{About, List, Map, object};
 use crate::output::stdout::show;
 use crate::print::diagnostic::say;
 use crate::tensor::sums::{
@@ -15,11 +15,11 @@ use crate::tensor::sums::{
     sums_of_part, verify, write_text,
 };
 use crate::text::number::digits;
-use crate::text::{quoted, shown_text};
+use crate::text::{quoted, shown_path};
 use crate::threads::{cores, in_order};
 use crate::work::Work;
 use embedded_safetensors::index::IndexedTensor;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use std::fs;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::num::NonZero;
@@ -88,8 +88,8 @@ impl Hash {
         };
         let sums = |path: &Path| self.sums(context, path, inside, &work);
         self.each(context, at_once, sums, |path, files| {
-            let more = Map([("files", &files)].into_iter());
-            self.show(path, true, &more, |out| print(&files, out))
+            let sums = object! { files: List(files.iter().map(FileSum::in_json)) };
+            self.show(path, true, &sums, |out| print(&files, out))
         })
     }
 
@@ -130,7 +130,7 @@ impl Hash {
         path: &Path,
         threads: NonZero<usize>,
         work: &Work,
-    ) -> Result<Vec<FileSums>, Error> {
+    ) -> Result<Vec<FileSum>, Error> {
         let file = file_of(path)?;
         let model = Model::open(context, &file)?;
         let mut names = model.parts().iter().map(Part::path).chain(model.index());
@@ -146,7 +146,7 @@ impl Hash {
                 Some(text) => sum_of_text(text),
                 None => sum_at(context, index, work)?,
             };
-            files.push(FileSums { file: index.into(), bytes, sha256, tensors: None });
+            files.push(FileSum { file: index.into(), bytes, sha256, tensors: None });
         }
         let sums = model.parts().iter().map(|part| {
             if is_remote(part.path()) {
@@ -157,12 +157,12 @@ impl Hash {
         });
         let (sums, is_single) = (sums.collect::<Result<Vec<_>, _>>()?, model.index().is_none());
         model.check_unchanged()?;
-        files.extend(model.into_parts().into_iter().zip(sums).map(|(part, (sum, tensors))| FileSums {
+        files.extend(model.into_parts().into_iter().zip(sums).map(|(part, (sum, tensors))| FileSum {
             // A single file keeps its requested name: the model may be in a cache.
             file: if is_single { file.clone() } else { part.path().into() },
             bytes: part.index().summary().file_len(),
             sha256: digits(&sum),
-            tensors: self.with_tensors().then_some(TensorSums(part, tensors)),
+            tensors: self.with_tensors().then_some((part, tensors)),
         }));
         Ok(files)
     }
@@ -210,7 +210,7 @@ impl Hash {
         };
         self.each(context, NonZero::<usize>::MIN, embed, |_, (embedded, file)| {
             self.show(&file, true, &embedded, |mut out| {
-                let (file, sum) = (shown_text(&file.to_string_lossy()), &embedded.sha256);
+                let (file, sum) = (shown_path(&file), &embedded.sha256);
                 let how = if embedded.in_place { "in place" } else { "rewritten: no space in the header" };
                 writeln!(out, "{file}: sum {sum}, {how}")?;
                 embedded.padding_left_out.print(&mut out)
@@ -222,60 +222,46 @@ impl Hash {
         let found = verify(context, list)?;
         let worst = found.iter().map(Found::exit).max().unwrap_or(Exit::Good);
         let print = |out: &mut dyn Write| found.iter().try_for_each(|found| found.print(out));
-        self.show(list, worst == Exit::Good, &Map([("files", &found)].into_iter()), print)?;
+        self.show(list, worst == Exit::Good, &object! { files: &found }, print)?;
         Ok(worst)
     }
 }
 
-#[derive(Serialize)]
-struct FileSums {
-    #[serde(serialize_with = "lossy")]
+/// The sum of a file: the index of a model, or a part with the sums of its tensors in header order, if they
+/// are wanted.
+struct FileSum {
     file: PathBuf,
     bytes: u64,
     sha256: String,
-    /// None for an index.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    tensors: Option<TensorSums>,
+    tensors: Option<(Part, Vec<Sum>)>,
 }
 
-fn lossy<S: Serializer>(path: &Path, to: S) -> Result<S::Ok, S::Error> {
-    path.to_string_lossy().serialize(to)
+impl FileSum {
+    fn tensors(&self) -> impl Iterator<Item = (IndexedTensor<'_>, &Sum)> {
+        self.tensors.iter().flat_map(|(part, sums)| part.index().in_header_order().zip(sums))
+    }
+
+    fn in_json(&self) -> impl Serialize {
+        let tensors = self.tensors.as_ref().map(|_| {
+            let all = self.tensors().collect::<Vec<_>>().into_iter().map(|(tensor, sum)| {
+                let (dtype, shape, bytes) = (tensor.dtype().name(), tensor.dims(), tensor.byte_len());
+                (tensor.name(), object! { dtype, shape, bytes, sha256: digits(sum) })
+            });
+            object! { tensors: Map(all) }
+        });
+        let (file, bytes, sha256) = (self.file.to_string_lossy(), self.bytes, &self.sha256);
+        object! { file, bytes, sha256, #[serde(flatten)] tensors }
+    }
 }
 
-fn print(files: &[FileSums], out: &mut dyn Write) -> io::Result<()> {
-    for FileSums { file, sha256, tensors, .. } in files {
-        out.write_all(&file_line(sha256, file))?;
-        for (tensor, sum) in tensors.iter().flat_map(TensorSums::each) {
+fn print(files: &[FileSum], out: &mut dyn Write) -> io::Result<()> {
+    for file in files {
+        out.write_all(&file_line(&file.sha256, &file.file))?;
+        for (tensor, sum) in file.tensors() {
             writeln!(out, "  {}  {}", digits(sum), quoted(tensor.name()))?;
         }
     }
     Ok(())
-}
-
-/// A file and the sums of its tensors in header order.
-struct TensorSums(Part, Vec<Sum>);
-
-impl TensorSums {
-    fn each(&self) -> impl Iterator<Item = (IndexedTensor<'_>, &Sum)> {
-        self.0.index().in_header_order().zip(&self.1)
-    }
-}
-
-impl Serialize for TensorSums {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        to.collect_map(self.each().map(|(tensor, sum)| {
-            let (dtype, shape, bytes) = (tensor.dtype().name(), tensor.dims(), tensor.byte_len());
-            (tensor.name(), TensorSum { dtype, shape, bytes, sha256: digits(sum) })
-        }))
-    }
-}
-
-#[derive(Serialize)]
-struct TensorSum<'h> {
-    dtype: &'static str,
-    shape: &'h [u64],
-    bytes: u64,
-    sha256: String,
 }
 
 /// The only file of a model.
@@ -301,7 +287,7 @@ fn size(path: &Path) -> u64 {
 /// The line that `sha256sum` writes; on a terminal, control characters are escaped.
 fn file_line(sum: &str, path: &Path) -> Vec<u8> {
     match io::stdout().is_terminal() {
-        true => format!("{sum}  {}\n", shown_text(&path.to_string_lossy())).into_bytes(),
+        true => format!("{sum}  {}\n", shown_path(path)).into_bytes(),
         false => line(sum, path),
     }
 }

@@ -5,14 +5,14 @@ use crate::context::Context;
 use crate::error::{Error, Outcome};
 use crate::exit::Exit;
 use crate::input::discover::{Folders, ShardName, reject_partial_models};
-use crate::json::{self, About};
+use crate::json::{good, object};
 use crate::output::model::NewModel;
 use crate::output::overwrite::check_not_in_model;
+use crate::output::stdout::show;
 use crate::pack::{Contents, Layout, Prefer, make, open_all};
-use crate::text::{counted, shown_text};
-use serde::Serialize;
+use crate::text::{counted, shown_path};
 use std::collections::BTreeSet;
-use std::io::{self, Write};
+use std::io;
 use std::path::PathBuf;
 
 /// Join a sharded model into one file
@@ -45,19 +45,20 @@ impl Run for Join {
             contents.padding.print(&mut io::stderr())?;
             return Ok(Exit::Good);
         }
-        let (output, mut out) = (self.new.output.to_string_lossy(), io::stdout().lock());
-        let (tensors, shards) =
-            (contents.entries.len(), models.iter().map(|model| model.parts().len()).sum());
-        if self.new.json {
-            let padding_left_out = contents.padding.tensors;
-            let more = Done { output: &output, tensors, shards, padding_left_out, bytes };
-            let file = &inputs[0].to_string_lossy();
-            json::print(&mut out, &About { file, ok: true, more })?;
-            return Ok(Exit::Good);
-        }
-        let (tensors, files) = (counted(tensors as u64, "tensor"), counted(shards as u64, "file"));
-        writeln!(out, "{}: {tensors} of {files}, {}", shown_text(&output), counted(bytes, "byte"))?;
-        contents.padding.print(&mut out)?;
+        let (output, tensors) = (self.new.output.to_string_lossy(), contents.entries.len());
+        let (shards, padding) =
+            (models.iter().map(|model| model.parts().len()).sum::<usize>(), contents.padding);
+        let done = object! { output, tensors, shards, padding_left_out: padding.tensors, bytes };
+        show(self.new.json, &good(&inputs[0], done), |mut out| {
+            let (tensors, files) = (counted(tensors as u64, "tensor"), counted(shards as u64, "file"));
+            writeln!(
+                out,
+                "{}: {tensors} of {files}, {}",
+                shown_path(&self.new.output),
+                counted(bytes, "byte")
+            )?;
+            padding.print(&mut out)
+        })?;
         Ok(Exit::Good)
     }
 }
@@ -83,13 +84,4 @@ fn whole(inputs: Vec<PathBuf>) -> Result<Vec<PathBuf>, Error> {
             Err(Error::usage(sentence))
         }
     }
-}
-
-#[derive(Serialize)]
-struct Done<'d> {
-    output: &'d str,
-    tensors: usize,
-    shards: usize,
-    padding_left_out: u64,
-    bytes: u64,
 }

@@ -5,11 +5,11 @@ use crate::context::Context;
 use crate::error::Outcome;
 use crate::exit::Exit;
 use crate::input::model::Model;
-use crate::json::{About, Map};
+use crate::json::{About, object};
 use crate::lint::{Code, Finding, Level, lint};
 use crate::output::stdout::show;
 use crate::print::diagnostic::say;
-use crate::text::{counted, grouped, shown_text};
+use crate::text::{counted, grouped, shown_path, shown_text};
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -43,7 +43,7 @@ impl Lint {
         let model = Model::open(context, file)?;
         let found = lint(context, &model, &self.allow)?;
         let warnings = found.iter().filter(|finding| finding.code.level() == Level::Warning).count();
-        let more = Map([("findings", &found)].into_iter());
+        let more = object! { findings: &found };
         let about = About { file: &file.to_string_lossy(), ok: warnings == 0, more };
         show(json, &about, |out| print(file, &found, warnings, out))?;
         Ok(if warnings > 0 { Exit::Bad } else { Exit::Good })
@@ -51,7 +51,7 @@ impl Lint {
 }
 
 fn print(file: &Path, found: &[Finding], warnings: usize, out: &mut dyn Write) -> io::Result<()> {
-    let file = shown_text(&file.to_string_lossy());
+    let file = shown_path(file);
     for group in found.chunk_by(|one, other| one.code == other.code) {
         let (code, more) = (group[0].code, group.len().saturating_sub(SHOWN) as u64);
         for finding in group.iter().take(SHOWN) {

@@ -9,20 +9,19 @@ use crate::input::discover::reject_partial_models;
 use crate::input::model::{Padding, file_of, is_index};
 use crate::input::open::is_interrupted;
 use crate::input::remote::check_output;
-use crate::json;
+use crate::json::{List, object};
 use crate::output::file::check_stdout_use;
 use crate::output::model::check_new;
 use crate::output::overwrite::check_not_in_model;
-use crate::output::stdout::complain;
+use crate::output::stdout::{complain, show};
 use crate::pack::{Contents, Edits, Entry, Layout, Line, Prefer, make, open_all, order, plan};
 use crate::table::{Side, Table};
-use crate::text::{counted, quoted, shown_text};
+use crate::text::{counted, quoted, shown_path};
 use embedded_safetensors::write::Placement;
 use safetensors_files::{ModelEditor, SaveMethod};
 use serde::Serialize;
-use std::borrow::Cow;
 use std::fs;
-use std::io::{self, BufWriter, Write};
+use std::io;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
@@ -131,18 +130,7 @@ impl Run for Pack {
         if let Some(there) = fs::metadata(self.target()).ok().filter(|_| is_in_place || !self.dry_run) {
             bytes = there.len();
         }
-        let summary = Summary {
-            ok: true,
-            inputs: self.inputs.iter().map(|input| input.to_string_lossy()).collect(),
-            output: (self.output.is_some() || self.in_place).then(|| self.target().to_string_lossy()),
-            tensors: lines.len(),
-            bytes,
-            padding_left_out: padding.tensors,
-            written: !self.dry_run,
-            in_place: is_in_place,
-            plan: self.dry_run.then(|| lines.iter().map(planned).collect()),
-        };
-        self.tell(&summary, padding)?;
+        self.tell(&lines, bytes, padding, is_in_place)?;
         Ok(Exit::Good)
     }
 }
@@ -189,34 +177,44 @@ impl Pack {
         Ok(saved)
     }
 
-    fn tell(&self, summary: &Summary<'_>, padding: Padding) -> Result<(), Error> {
-        let mut out = BufWriter::new(io::stdout().lock());
-        if summary.output.as_deref() == Some("-") && summary.written {
+    /// Says what was written, or would be: these lines, in a file of so many bytes.
+    fn tell(&self, lines: &[Line<'_, '_>], bytes: u64, padding: Padding, in_place: bool) -> io::Result<()> {
+        let (output, written) =
+            ((self.output.is_some() || self.in_place).then(|| self.target()), !self.dry_run);
+        if output == Some(Path::new("-")) && written {
             // The file went to standard output.
-            padding.print(&mut io::stderr())?;
-        } else if self.json {
-            json::print(&mut out, summary)?;
-        } else {
-            let how = match (summary.written, self.in_place, summary.in_place) {
-                (true, true, true) => ", edited in place",
-                (true, true, false) => ", rewritten: no space in the header",
-                (true, false, _) => "",
-                (false, true, true) => ", nothing written: the header has space for an edit in place",
-                (false, true, false) => {
-                    ", nothing written: no space in the header, so the file would be rewritten"
-                }
-                (false, false, _) => ", nothing written",
-            };
-            if let Some(output) = &summary.output {
-                write!(out, "{}: ", shown_text(output))?;
-            }
-            let (tensors, bytes) =
-                (counted(summary.tensors as u64, "tensor"), counted(summary.bytes, "byte"));
-            writeln!(out, "{tensors}, {bytes}{how}")?;
-            summary.plan.as_ref().map_or(Ok(()), |plan| table(plan).print(&mut out))?;
-            padding.print(&mut out)?;
+            return padding.print(&mut io::stderr());
         }
-        Ok(out.flush()?)
+        let summary = object! {
+            ok: true,
+            inputs: List(self.inputs.iter().map(|input| input.to_string_lossy())),
+            output: output.map(Path::to_string_lossy),
+            tensors: lines.len(),
+            bytes,
+            padding_left_out: padding.tensors,
+            written,
+            in_place,
+            #[serde(flatten)] plan: self.dry_run.then(|| object! { plan: List(lines.iter().map(planned)) }),
+        };
+        let how = match (written, self.in_place, in_place) {
+            (true, true, true) => ", edited in place",
+            (true, true, false) => ", rewritten: no space in the header",
+            (true, false, _) => "",
+            (false, true, true) => ", nothing written: the header has space for an edit in place",
+            (false, true, false) => {
+                ", nothing written: no space in the header, so the file would be rewritten"
+            }
+            (false, false, _) => ", nothing written",
+        };
+        show(self.json, &summary, |mut out| {
+            let output = output.map_or(String::new(), |output| format!("{}: ", shown_path(output)));
+            let (tensors, bytes) = (counted(lines.len() as u64, "tensor"), counted(bytes, "byte"));
+            writeln!(out, "{output}{tensors}, {bytes}{how}")?;
+            if self.dry_run {
+                table(lines).print(&mut out)?;
+            }
+            padding.print(&mut out)
+        })
     }
 }
 
@@ -225,74 +223,41 @@ impl Pack {
 fn repair(path: &Path) -> Result<(), Error> {
     if is_interrupted(path) {
         ModelEditor::open(path)?;
-        let path = shown_text(&path.to_string_lossy());
-        complain(format_args!("{path}: restored the header after an interrupted edit"));
+        complain(format_args!("{}: restored the header after an interrupted edit", shown_path(path)));
     }
     Ok(())
 }
 
-#[derive(Serialize)]
-struct Summary<'s> {
-    ok: bool,
-    inputs: Vec<Cow<'s, str>>,
-    output: Option<Cow<'s, str>>,
-    tensors: usize,
-    bytes: u64,
-    padding_left_out: u64,
-    written: bool,
-    in_place: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    plan: Option<Vec<Planned<'s>>>,
-}
-
-#[derive(Serialize)]
-#[serde(untagged)]
-enum Planned<'s> {
-    Padding {
-        padding: bool,
-        data_offsets: [u64; 2],
-    },
-    Tensor {
-        name: &'s str,
-        dtype: &'static str,
-        shape: &'s [u64],
-        data_offsets: [u64; 2],
-        file: Cow<'s, str>,
-        was: &'s str,
-    },
-}
-
-fn planned<'s>((entry, begin, end): &Line<'s, 's>) -> Planned<'s> {
+fn planned<'c>((entry, begin, end): &Line<'c, '_>) -> impl Serialize + use<'c> {
     let data_offsets = [*begin, *end];
-    match entry {
-        None => Planned::Padding { padding: true, data_offsets },
-        Some(Entry { name, tensor }) => Planned::Tensor {
-            name,
-            dtype: tensor.dtype().name(),
-            shape: tensor.dims(),
-            data_offsets,
-            file: tensor.model().path().to_string_lossy(),
-            was: tensor.name(),
-        },
+    let form = |entry: &'c Entry<'_>| {
+        let (dtype, shape) = (entry.tensor.dtype().name(), entry.tensor.dims());
+        object! { name: &entry.name, dtype, shape }
+    };
+    let origin = |entry: &'c Entry<'_>| {
+        object! { file: entry.file().to_string_lossy(), was: entry.tensor.name() }
+    };
+    object! {
+        #[serde(flatten)] padding: entry.is_none().then(|| object! { padding: true }),
+        #[serde(flatten)] form: entry.map(form),
+        data_offsets,
+        #[serde(flatten)] origin: entry.map(origin),
     }
 }
 
-fn table(plan: &[Planned<'_>]) -> Table {
-    let [name, dtype, shape] = ["tensor", "dtype", "shape"].map(|title| (title, Side::Left));
-    let mut table =
-        Table::new([name, dtype, shape, ("begin", Side::Right), ("end", Side::Right), ("from", Side::Left)]);
-    for item in plan {
-        let (texts, range) = match item {
-            Planned::Padding { data_offsets, .. } => {
-                (["(padding)", "U8", "", ""].map(str::to_owned), data_offsets)
-            }
-            Planned::Tensor { name, dtype, shape, data_offsets, file, was } => {
-                let file = shown_text(file);
-                let from = if name == was { file } else { format!("{} of {file}", quoted(was)) };
-                ([quoted(name), (*dtype).to_owned(), format!("{shape:?}"), from], data_offsets)
-            }
-        };
-        let ([name, dtype, shape, from], [begin, end]) = (texts, range.map(|offset| offset.to_string()));
+fn table(lines: &[Line<'_, '_>]) -> Table {
+    let [name, dtype, shape, from] = ["tensor", "dtype", "shape", "from"].map(|title| (title, Side::Left));
+    let [begin, end] = ["begin", "end"].map(|title| (title, Side::Right));
+    let mut table = Table::new([name, dtype, shape, begin, end, from]);
+    for (entry, begin, end) in lines {
+        let cells = entry.map(|entry| {
+            let (tensor, file) = (&entry.tensor, shown_path(entry.file()));
+            let is_renamed = entry.name != tensor.name();
+            let from = if is_renamed { format!("{} of {file}", quoted(tensor.name())) } else { file };
+            [quoted(&entry.name), tensor.dtype().to_string(), format!("{:?}", tensor.dims()), from]
+        });
+        let cells = cells.unwrap_or_else(|| ["(padding)", "U8", "", ""].map(str::to_owned));
+        let ([name, dtype, shape, from], [begin, end]) = (cells, [begin, end].map(u64::to_string));
         table.push([name, dtype, shape, begin, end, from]);
     }
     table

@@ -6,17 +6,17 @@ use crate::error::{Error, Outcome};
 use crate::exit::Exit;
 use crate::input::discover::reject_partial_models;
 use crate::input::model::{Model, Padding, Tensor};
-use crate::json::About;
+use crate::json::{List, good, object};
 use crate::output::model::NewModel;
 use crate::output::overwrite::check_not_in_model;
 use crate::output::stdout::{complain, show};
 use crate::table::{Side, Table};
 use crate::tensor::quant::{Layer, Packing, Part};
 use crate::tensor::slice::Sliced;
-use crate::text::{counted, quoted, shown_text};
+use crate::text::{quoted, shown_path};
 use embedded_safetensors::Dtype;
 use embedded_safetensors::write::TensorSpec;
-use serde::Serialize;
+use std::io;
 use std::path::PathBuf;
 
 /// Rewrite 4-bit weights of GPTQ or AWQ as matrices with groups along the row
@@ -52,26 +52,6 @@ enum Source<'m> {
     Layer(&'m Layer<'m>, Part),
 }
 
-/// The members of the JSON object after `ok`.
-#[derive(Serialize)]
-struct Written<'w> {
-    output: &'w str,
-    bytes: u64,
-    tensors: usize,
-    padding_left_out: Padding,
-    rewritten: Vec<Rewritten>,
-}
-
-/// A matrix of the output.
-#[derive(Serialize)]
-struct Rewritten {
-    name: String,
-    rows: u64,
-    columns: u64,
-    group: u64,
-    zero_points: bool,
-}
-
 impl Run for Quant {
     fn run(self, context: &Context) -> Outcome {
         self.new.check(Some(&self.model))?;
@@ -84,21 +64,13 @@ impl Run for Quant {
             return Err(Error::bad(&self.model, "no-layers", sentence));
         }
         self.warn(&layers);
-        let (tensors, padding_left_out) = plan(&model, &layers)?;
+        let (tensors, padding) = plan(&model, &layers)?;
         let bytes = self.write(context, &model, &tensors)?;
         if self.new.is_file() {
-            let (output, tensors) = (&self.new.output.to_string_lossy(), tensors.len());
-            let rewritten = layers.iter().filter_map(rewritten).collect();
-            self.print(&Written { output, bytes, tensors, padding_left_out, rewritten })?;
+            self.print(&layers, (tensors.len(), bytes), padding)?;
         }
         Ok(Exit::Good)
     }
-}
-
-fn rewritten(layer: &Layer<'_>) -> Option<Rewritten> {
-    let (_, name, ..) = layer.parts().next()?;
-    let (rows, columns, group) = (layer.outputs, layer.inputs, layer.group);
-    Some(Rewritten { name, rows, columns, group, zero_points: layer.has_zeros() })
 }
 
 /// The tensors of the output, and the padding that is left out.
@@ -130,7 +102,7 @@ impl Quant {
     /// Warns if the weights of a symmetric model would be shifted, because it has the other format of GPTQ.
     fn warn(&self, layers: &[Layer<'_>]) {
         let (Some(other), Some(layer)) = (Layer::suggested(layers), layers.first()) else { return };
-        let (file, tensor) = (shown_text(&self.model.to_string_lossy()), quoted(layer.zeros.name()));
+        let (file, tensor) = (shown_path(&self.model), quoted(layer.zeros.name()));
         let (option, stored) = if other == Packing::Gptq { ("gptq", 7) } else { ("gptq-v2", 8) };
         complain(format_args!(
             "{file}: warning: tensor {tensor} and all like it store only the zero point {stored}, as a \
@@ -149,26 +121,33 @@ impl Quant {
         })
     }
 
-    fn print(&self, written: &Written<'_>) -> Result<(), Error> {
-        let about = About { file: &self.model.to_string_lossy(), ok: true, more: written };
-        Ok(show(self.new.json, &about, |mut out| {
-            let (tensors, bytes) = (written.tensors as u64, written.bytes);
-            let counts = (counted(tensors, "tensor"), counted(bytes, "byte"));
-            writeln!(out, "{}: {}, {}", shown_text(written.output), counts.0, counts.1)?;
-            let mut table = Table::new([
-                ("rewritten", Side::Left),
-                ("rows", Side::Right),
-                ("columns", Side::Right),
-                ("group", Side::Right),
-                ("zero points", Side::Left),
-            ]);
-            for matrix in &written.rewritten {
-                let numbers = [matrix.rows, matrix.columns, matrix.group].map(|number| number.to_string());
-                let zeros = if matrix.zero_points { "stored" } else { "all 8" }.to_owned();
-                table.push([quoted(&matrix.name)].into_iter().chain(numbers).chain([zeros]));
+    fn print(
+        &self,
+        layers: &[Layer<'_>],
+        (tensors, bytes): (usize, u64),
+        padding: Padding,
+    ) -> io::Result<()> {
+        let rewritten = layers.iter().filter_map(|layer| Some((layer.parts().next()?.1, layer)));
+        let matrices = rewritten.clone().map(|(name, layer)| {
+            let (rows, columns, group) = (layer.outputs, layer.inputs, layer.group);
+            object! { name, rows, columns, group, zero_points: layer.has_zeros() }
+        });
+        let (output, rewritten_in_json) = (self.new.output.to_string_lossy(), List(matrices));
+        let done =
+            object! { output, bytes, tensors, padding_left_out: padding, rewritten: rewritten_in_json };
+        show(self.new.json, &good(&self.model, done), |mut out| {
+            writeln!(out, "{}", self.new.summary(tensors, bytes))?;
+            let [name, zeros] = ["rewritten", "zero points"].map(|title| (title, Side::Left));
+            let [rows, columns, group] = ["rows", "columns", "group"].map(|title| (title, Side::Right));
+            let mut table = Table::new([name, rows, columns, group, zeros]);
+            for (name, layer) in rewritten {
+                let [rows, columns, group] =
+                    [layer.outputs, layer.inputs, layer.group].map(|n| n.to_string());
+                let zeros = if layer.has_zeros() { "stored" } else { "all 8" }.to_owned();
+                table.push([quoted(&name), rows, columns, group, zeros]);
             }
             table.print(&mut out)?;
-            written.padding_left_out.print(&mut out)
-        })?)
+            padding.print(&mut out)
+        })
     }
 }

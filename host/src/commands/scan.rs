@@ -7,17 +7,16 @@ use crate::error::{Error, Outcome};
 use crate::exit::Exit;
 use crate::input::open::open_file;
 use crate::input::walk::{PICKLES, expand};
-use crate::json::{self, About, List, Map};
-use crate::output::stdout::complain;
+use crate::json::{About, List, object};
+use crate::output::stdout::{complain, show};
 use crate::print::diagnostic::text;
 use crate::scan::{Pickles, scan_file};
 use crate::table::{Side, Table};
-use crate::text::{counted, grouped, quoted, shown_text};
+use crate::text::{counted, grouped, quoted, shown_path, shown_text};
 use safetensors_convert::pickle::{Finding, Use};
-use serde::ser::SerializeMap as _;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use std::fs::File;
-use std::io::{self, BufWriter, Seek, Write};
+use std::io::{self, Seek, Write};
 use std::path::{Path, PathBuf};
 
 /// Show what the pickles in files would import and call, and whether `convert` allows it
@@ -57,23 +56,22 @@ impl Run for Scan {
 
 impl Scan {
     fn print(&self, file: &Path, scanned: &Result<Vec<Pickles>, Error>, exit: Exit) -> io::Result<()> {
-        let (file, mut out) = (file.to_string_lossy(), BufWriter::new(io::stdout().lock()));
         match scanned {
-            Ok(all) if self.json => {
-                let more = Map([("pickles", all)].into_iter());
-                json::print(&mut out, &About { file: &file, ok: exit == Exit::Good, more })?;
+            Ok(all) => {
+                let more = object! { pickles: List(all.iter().map(in_json)) };
+                let about = About { file: &file.to_string_lossy(), ok: exit == Exit::Good, more };
+                show(self.json, &about, |mut out| self.print_text(file, all, &mut out))
             }
-            Err(error) if self.json => json::print(&mut out, error)?,
-            Ok(all) => self.print_text(&file, all, &mut out)?,
-            Err(error) if exit == Exit::Bad => writeln!(out, "{}", text(error))?,
-            Err(error) => complain(text(error)),
+            Err(error) if self.json || exit == Exit::Bad => {
+                show(self.json, error, |out| writeln!(out, "{}", text(error)))
+            }
+            Err(error) => Ok(complain(text(error))),
         }
-        out.flush()
     }
 
     /// Prints a line, and one for each use that is not on the list, or for each use.
-    fn print_text(&self, file: &str, all: &[Pickles], out: &mut impl Write) -> io::Result<()> {
-        writeln!(out, "{}: {}", shown_text(file), verdict(all))?;
+    fn print_text(&self, file: &Path, all: &[Pickles], out: &mut impl Write) -> io::Result<()> {
+        writeln!(out, "{}: {}", shown_path(file), verdict(all))?;
         let shown = || findings(all).filter(|(_, finding)| self.all || !finding.is_listed);
         if shown().next().is_some() {
             let has_entries = all.iter().any(|pickles| !pickles.entry.is_empty());
@@ -180,46 +178,22 @@ fn what(used: Use) -> (&'static str, &'static str) {
     }
 }
 
-impl Serialize for Pickles {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        #[derive(Serialize)]
-        struct End<'s> {
-            at: u64,
-            limit: bool,
-            message: &'s str,
+fn in_json(Pickles { entry, begin, scan }: &Pickles) -> impl Serialize {
+    let problem = scan.problem.as_ref().map(|problem| {
+        object! { at: begin + problem.at, limit: problem.is_limit, message: &problem.sentence }
+    });
+    let findings = scan.findings.iter().map(move |finding| {
+        let name = finding.name.as_ref();
+        object! {
+            #[serde(rename = "use")] used: what(finding.used).0,
+            opcode: finding.code.name(),
+            module: name.map(|name| &name.module),
+            name: name.map(|name| &name.name),
+            listed: finding.is_listed,
+            at: begin + finding.at,
+            pickle: finding.pickle,
+            times: finding.count,
         }
-        let Self { entry, begin, scan } = self;
-        let problem = scan.problem.as_ref();
-        let problem = problem.map(|problem| End {
-            at: begin + problem.at,
-            limit: problem.is_limit,
-            message: &problem.sentence,
-        });
-        let mut map = to.serialize_map(None)?;
-        map.serialize_entry("entry", entry)?;
-        map.serialize_entry("begin", begin)?;
-        map.serialize_entry("count", &scan.pickles)?;
-        map.serialize_entry("problem", &problem)?;
-        map.serialize_entry("findings", &List(scan.findings.iter().map(|finding| Found(finding, *begin))))?;
-        map.end()
-    }
-}
-
-/// A finding in pickles that begin at this offset.
-struct Found<'f>(&'f Finding, u64);
-
-impl Serialize for Found<'_> {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        let Self(Finding { used, code, name, is_listed, at, pickle, count }, begin) = self;
-        let mut map = to.serialize_map(None)?;
-        map.serialize_entry("use", what(*used).0)?;
-        map.serialize_entry("opcode", code.name())?;
-        map.serialize_entry("module", &name.as_ref().map(|name| &name.module))?;
-        map.serialize_entry("name", &name.as_ref().map(|name| &name.name))?;
-        map.serialize_entry("listed", is_listed)?;
-        map.serialize_entry("at", &(begin + at))?;
-        map.serialize_entry("pickle", pickle)?;
-        map.serialize_entry("times", count)?;
-        map.end()
-    }
+    });
+    object! { entry, begin, count: scan.pickles, problem, findings: List(findings) }
 }

@@ -6,16 +6,16 @@ use crate::error::{Error, Outcome};
 use crate::exit::Exit;
 use crate::input::model::Model;
 use crate::input::selection::Choice;
-use crate::json::{self, About, List};
+use crate::json::{List, good, object};
 use crate::output::model::NewModel;
 use crate::output::overwrite::check_not_in_model;
+use crate::output::stdout::show;
 use crate::table::{Side, Table};
 use crate::tensor::slice::Sliced;
-use crate::text::{counted, quoted, shown_text};
+use crate::text::quoted;
 use embedded_safetensors::write::TensorSpec;
-use serde::Serialize;
 use std::collections::HashSet;
-use std::io::{self, BufWriter, Write};
+use std::io;
 use std::path::PathBuf;
 
 /// Write slices of tensors into a new safetensors file
@@ -46,11 +46,8 @@ impl Run for Slice {
         check_not_in_model(&model, &self.new.output)?;
         let slices = slices(&model, &asked)?;
         let bytes = self.write(context, &model, &slices)?;
-        match self.new.is_file() {
-            // The file went to standard output.
-            false => {}
-            true if self.new.json => self.print_json(&slices, bytes)?,
-            true => self.print(&slices, bytes)?,
+        if self.new.is_file() {
+            self.print(&slices, bytes)?;
         }
         Ok(Exit::Good)
     }
@@ -113,46 +110,19 @@ impl Slice {
         })
     }
 
-    fn print(&self, slices: &[Sliced<'_>], bytes: u64) -> Result<(), Error> {
-        let mut out = BufWriter::new(io::stdout().lock());
-        let tensors = counted(slices.len() as u64, "tensor");
-        writeln!(
-            out,
-            "{}: {tensors}, {}",
-            shown_text(&self.new.output.to_string_lossy()),
-            counted(bytes, "byte")
-        )?;
-        let mut table = Table::new([("tensor", Side::Left), ("dtype", Side::Left), ("shape", Side::Left)]);
-        for slice in slices {
-            let shape = format!("{:?}", slice.dims());
-            table.push([quoted(slice.name()), slice.dtype().to_string(), shape]);
-        }
-        table.print(&mut out)?;
-        Ok(out.flush()?)
+    fn print(&self, slices: &[Sliced<'_>], bytes: u64) -> io::Result<()> {
+        let tensors = slices.iter().map(|slice| {
+            object! { name: slice.name(), dtype: slice.dtype().name(), shape: slice.dims() }
+        });
+        let done = object! { output: self.new.output.to_string_lossy(), bytes, tensors: List(tensors) };
+        show(self.new.json, &good(&self.model, done), |mut out| {
+            writeln!(out, "{}", self.new.summary(slices.len(), bytes))?;
+            let mut table = Table::new(["tensor", "dtype", "shape"].map(|title| (title, Side::Left)));
+            for slice in slices {
+                let shape = format!("{:?}", slice.dims());
+                table.push([quoted(slice.name()), slice.dtype().to_string(), shape]);
+            }
+            table.print(&mut out)
+        })
     }
-
-    fn print_json(&self, slices: &[Sliced<'_>], bytes: u64) -> Result<(), Error> {
-        let tensors = List(slices.iter().map(|slice| Written {
-            name: slice.name(),
-            dtype: slice.dtype().name(),
-            shape: slice.dims(),
-        }));
-        let (file, output) = (self.model.to_string_lossy(), self.new.output.to_string_lossy());
-        let more = Members { output: &output, bytes, tensors };
-        Ok(json::print(&mut io::stdout(), &About { file: &file, ok: true, more })?)
-    }
-}
-
-#[derive(Serialize)]
-struct Members<'s, T> {
-    output: &'s str,
-    bytes: u64,
-    tensors: T,
-}
-
-#[derive(Serialize)]
-struct Written<'s> {
-    name: &'s str,
-    dtype: &'static str,
-    shape: &'s [u64],
 }

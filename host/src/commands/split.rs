@@ -8,18 +8,18 @@ use crate::exit::Exit;
 use crate::input::discover::reject_partial_models;
 use crate::input::model::{Model, is_index};
 use crate::input::remote::check_output_directory;
-use crate::json::{self, About};
+use crate::json::{good, object};
 use crate::output::directory::Folder;
 use crate::output::file::{Closed, Product, check_output_path};
 use crate::output::overwrite::check_not_in_model;
 use crate::output::stale::OldModel;
+use crate::output::stdout::show;
 use crate::pack::{Contents, Layout, Prefer, write};
-use crate::text::{counted, quoted, shown_text};
+use crate::text::{counted, quoted, shown_path};
 use safetensors_files::shards::{PlannedShard, ShardPlan};
-use serde::Serialize;
 use std::collections::HashMap;
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::path::PathBuf;
 
 /// Split a model into shards of a maximum size, compatible with huggingface_hub
@@ -141,50 +141,31 @@ impl Split {
     }
 
     fn tell(&self, plan: &ShardPlan, contents: &Contents<'_>) -> io::Result<()> {
-        let mut out = io::stdout().lock();
         let index = plan.is_sharded().then(|| plan.index_name());
-        if self.json {
-            let shards = plan.shards().map(|shard| {
-                let (tensors, bytes) = (shard.tensors().len(), shard.byte_len());
-                Written { file: shard.file_name(), tensors, bytes }
-            });
-            let more = Done {
-                output: &self.output.to_string_lossy(),
-                index,
-                tensors: contents.entries.len(),
-                padding_left_out: contents.padding.tensors,
-                total_size: plan.total_size(),
-                shards: shards.collect(),
-            };
-            return json::print(&mut out, &About { file: &self.model.to_string_lossy(), ok: true, more });
-        }
-        let shown = |path: PathBuf| shown_text(&path.to_string_lossy());
-        for shard in plan.shards() {
-            let (path, tensors) = (shown(self.path(shard)), counted(shard.tensors().len() as u64, "tensor"));
-            writeln!(out, "{path}: {tensors}, {} of data", counted(shard.byte_len(), "byte"))?;
-        }
-        if let Some(index) = index {
-            writeln!(out, "{}: the index", shown(self.output.join(index)))?;
-        }
-        contents.padding.print(&mut out)
+        let shards = plan.shards().map(|shard| {
+            let (file, tensors, bytes) = (shard.file_name(), shard.tensors().len(), shard.byte_len());
+            object! { file, tensors, bytes }
+        });
+        let done = object! {
+            output: self.output.to_string_lossy(),
+            index: &index,
+            tensors: contents.entries.len(),
+            padding_left_out: contents.padding.tensors,
+            total_size: plan.total_size(),
+            shards: shards.collect::<Vec<_>>(),
+        };
+        show(self.json, &good(&self.model, done), |mut out| {
+            for shard in plan.shards() {
+                let (tensors, bytes) = (counted(shard.tensors().len() as u64, "tensor"), shard.byte_len());
+                let path = shown_path(&self.path(shard));
+                writeln!(out, "{path}: {tensors}, {} of data", counted(bytes, "byte"))?;
+            }
+            if let Some(index) = &index {
+                writeln!(out, "{}: the index", shown_path(&self.output.join(index)))?;
+            }
+            contents.padding.print(&mut out)
+        })
     }
-}
-
-#[derive(Serialize)]
-struct Done<'d> {
-    output: &'d str,
-    index: Option<String>,
-    tensors: usize,
-    padding_left_out: u64,
-    total_size: u64,
-    shards: Vec<Written>,
-}
-
-#[derive(Serialize)]
-struct Written {
-    file: String,
-    tensors: usize,
-    bytes: u64,
 }
 
 /// Renames the shards, then the index. The new model replaces the old one when the index is renamed.

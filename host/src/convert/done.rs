@@ -3,13 +3,12 @@
 use super::plan::{Change, Plan, Planned, Reason};
 use super::source::{LeftOut, Source};
 use crate::args::kind::Kind;
-use crate::json::{self, List};
+use crate::json::{self, List, object};
 use crate::table::{Side, Table};
-use crate::text::{counted, grouped, quoted, short, shown_text};
+use crate::text::{counted, grouped, quoted, short, shown_path};
 use embedded_safetensors::Dtype;
 use safetensors_convert::numbers::Report;
 use serde::Serialize;
-use std::borrow::Cow;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
@@ -22,79 +21,12 @@ pub type Reports = [(usize, Report)];
 /// The changes of some tensors, by index, and the number of all others, with their changes together.
 type Shown<'r> = (Vec<&'r (usize, Report)>, Option<(u64, Report)>);
 
-/// The result in JSON. The lists of tensors may be too long for memory.
-#[derive(Serialize)]
-struct Done<'d, I, T> {
-    #[serde(flatten)]
-    inputs: Names<'d>,
-    ok: bool,
-    output: Cow<'d, str>,
-    written: bool,
-    bytes: Option<u64>,
-    metadata_left_out: usize,
-    padding_left_out: u64,
-    read_from_bits: usize,
-    not_cast: usize,
-    left_out: u64,
-    values_left_out: Vec<Value<'d>>,
-    tied: I,
-    tensors: T,
-}
-
-/// The inputs as given.
-#[derive(Serialize)]
-#[serde(rename_all = "lowercase")]
-enum Names<'d> {
-    File(Cow<'d, str>),
-    Files(Vec<Cow<'d, str>>),
-}
-
-/// A value that is left out.
-#[derive(Serialize)]
-struct Value<'d> {
-    file: Cow<'d, str>,
-    path: &'d str,
-    kind: &'static str,
-}
-
 /// A tied tensor of PyTorch, as the output has it.
 #[derive(Serialize)]
 pub struct Tie {
     name: String,
     same_as: String,
     stored: bool,
-}
-
-#[derive(Serialize)]
-struct Row<'d> {
-    name: &'d str,
-    from: &'static str,
-    to: &'static str,
-    shape: &'d [u64],
-    file: Cow<'d, str>,
-    was: &'d str,
-    #[serde(flatten)]
-    losses: Option<Losses>,
-}
-
-#[derive(Serialize)]
-struct Losses {
-    max_error: f64,
-    mean_error: f64,
-    values: u64,
-    inexact: u64,
-    overflowed: u64,
-    clamped: u64,
-    zeroed: u64,
-    nan: u64,
-}
-
-impl Losses {
-    fn of(report: &Report) -> Self {
-        let &Report { max_error, values, inexact, overflowed, clamped, zeroed, nans: nan, .. } = report;
-        let mean_error = report.mean_error();
-        Self { max_error, mean_error, values, inexact, overflowed, clamped, zeroed, nan }
-    }
 }
 
 impl Plan<'_> {
@@ -133,32 +65,33 @@ impl Plan<'_> {
         bytes: Option<u64>,
         out: &mut dyn Write,
     ) -> io::Result<()> {
-        let mut names = paths.iter().map(|path| path.to_string_lossy());
+        let names = paths.iter().map(|path| path.to_string_lossy());
+        let file = if let [only] = paths { Some(object! { file: only.to_string_lossy() }) } else { None };
+        let files = file.is_none().then(|| object! { files: List(names) });
         let values = self.left_out().flat_map(|(file, left_out)| {
-            let name = file.path.to_string_lossy();
-            left_out.values.iter().map(move |(path, kind)| Value { file: name.clone(), path, kind })
+            let all = left_out.values.iter();
+            all.map(|(path, kind)| object! { file: file.path.to_string_lossy(), path, kind })
         });
+        // The lists of tensors may be too long for memory.
         let tensors = self.tensors.iter().enumerate().map(|(index, planned)| {
             let of_tensor = |reports: &Reports| {
                 let at = reports.binary_search_by_key(&index, |(index, _)| *index).ok()?;
-                Some(Losses::of(&reports.get(at)?.1))
+                Some(losses(&reports.get(at)?.1))
             };
-            let (tensor, file) = (planned.tensor, self.input.file_of(planned.tensor));
-            Row {
+            let file = self.input.file_of(planned.tensor);
+            object! {
                 name: &planned.name,
                 from: self.from(planned),
                 to: planned.dtype.name(),
                 shape: planned.dims,
                 file: file.path.to_string_lossy(),
-                was: file.own_name(tensor),
-                losses: reports.and_then(of_tensor),
+                was: file.own_name(planned.tensor),
+                #[serde(flatten)] losses: reports.and_then(of_tensor),
             }
         });
-        let done = Done {
-            inputs: match (names.next(), paths.len()) {
-                (Some(only), 1) => Names::File(only),
-                (first, _) => Names::Files(first.into_iter().chain(names).collect()),
-            },
+        let done = object! {
+            #[serde(flatten)] file,
+            #[serde(flatten)] files,
             ok: true,
             output: self.output.to_string_lossy(),
             written: reports.is_some(),
@@ -167,8 +100,8 @@ impl Plan<'_> {
             padding_left_out: self.input.padding.tensors,
             read_from_bits: self.input.tensors.iter().filter(|tensor| tensor.from_bits).count(),
             not_cast: self.left.len(),
-            left_out: self.left_out().map(|(_, left_out)| left_out.count).sum(),
-            values_left_out: values.collect(),
+            left_out: self.left_out().map(|(_, left_out)| left_out.count).sum::<u64>(),
+            values_left_out: values.collect::<Vec<_>>(),
             tied: List(self.ties()),
             tensors: List(tensors),
         };
@@ -185,7 +118,7 @@ impl Plan<'_> {
         bytes: Option<u64>,
         mut out: &mut dyn Write,
     ) -> io::Result<()> {
-        let output = shown_text(&self.output.to_string_lossy());
+        let output = shown_path(self.output);
         write!(out, "{output}: {}", counted(self.tensors.len() as u64, "tensor"))?;
         if let Some(bytes) = bytes {
             write!(out, ", {}", counted(bytes, "byte"))?;
@@ -210,7 +143,7 @@ impl Plan<'_> {
             writeln!(out, "  left out: {keys} of metadata, which {format} cannot store")?;
         }
         for (file, LeftOut { values, count }) in self.left_out() {
-            let name = format!(" of {}", shown_text(&file.path.to_string_lossy()));
+            let name = format!(" of {}", shown_path(&file.path));
             let of = if self.input.files.len() > 1 { &*name } else { "" };
             let names = values.iter().map(|(path, kind)| format!("{} ({kind})", quoted(path)));
             let (values, names) = (counted(*count, "value"), listed(names, *count));
@@ -264,7 +197,7 @@ impl Plan<'_> {
         let row = |planned: &Planned<'_>| {
             let file = self.input.file_of(planned.tensor);
             let origin = match *file.own_name(planned.tensor) == *planned.name {
-                true => shown_text(&file.path.to_string_lossy()),
+                true => shown_path(&file.path),
                 false => self.input.origin(planned.tensor),
             };
             let (from, to) = (self.from(planned).to_owned(), planned.dtype.to_string());
@@ -320,6 +253,12 @@ fn listed(names: impl Iterator<Item = String>, count: u64) -> String {
         0 => names.join(", "),
         others => format!("{} and {} more", names.join(", "), grouped(others)),
     }
+}
+
+fn losses(report: &Report) -> impl Serialize + use<> {
+    let &Report { max_error, values, inexact, overflowed, clamped, zeroed, nans: nan, .. } = report;
+    let mean_error = report.mean_error();
+    object! { max_error, mean_error, values, inexact, overflowed, clamped, zeroed, nan }
 }
 
 /// The losses of a row.

@@ -11,7 +11,7 @@ use crate::input::foreign::Readable;
 use crate::input::model::Padding;
 use crate::input::remote;
 use crate::pack::Renames;
-use crate::text::{quoted, shown_text};
+use crate::text::{quoted, shown_path};
 use embedded_safetensors::Dtype;
 use safetensors_convert::gguf;
 use safetensors_convert::torch::Ties;
@@ -243,7 +243,7 @@ impl Input {
     /// The tensor and its file, for messages.
     pub fn origin(&self, tensor: &Tensor) -> String {
         let file = self.file_of(tensor);
-        format!("{} of {}", quoted(file.own_name(tensor)), shown_text(&file.path.to_string_lossy()))
+        format!("{} of {}", quoted(file.own_name(tensor)), shown_path(&file.path))
     }
 
     /// An error about all inputs.

@@ -7,7 +7,7 @@ use crate::args::kind::Kind;
 use crate::error::Error;
 use crate::input::discover::ShardName;
 use crate::input::foreign::Readable;
-use crate::text::{quoted, shown_text};
+use crate::text::{quoted, shown_path};
 use safetensors_convert::gguf::Split;
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -60,12 +60,12 @@ pub fn check_splits(input: &Input, (output, kind): (&Path, Kind)) -> Result<(), 
         if let Some((other, first)) = first
             && first.count != count
         {
-            let other = shown_text(&other.path.to_string_lossy());
+            let other = shown_path(&other.path);
             return about(format!("is one of {count} parts, and {other} one of {}", first.count));
         }
         first = first.or(Some((file, split)));
         if let Some(other) = by_number.insert(number, file) {
-            let other = shown_text(&other.path.to_string_lossy());
+            let other = shown_path(&other.path);
             return about(format!("is part {} of {count}, as {other} is", number + 1));
         }
     }

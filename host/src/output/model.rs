@@ -7,6 +7,7 @@ use crate::input::model::Model;
 use crate::output::file::{Product, check_output_path, check_stdout_use};
 use crate::output::overwrite::check_not_input;
 use crate::output::writer::Fresh;
+use crate::text::{counted, shown_path};
 use embedded_safetensors::write::{FileSpec, TensorSpec};
 use std::mem;
 use std::path::{Path, PathBuf};
@@ -34,6 +35,12 @@ impl NewModel {
     /// Whether the model goes to a file, and not to standard output.
     pub fn is_file(&self) -> bool {
         self.output.as_os_str() != "-"
+    }
+
+    /// The first line of what is printed about the file.
+    pub fn summary(&self, tensors: usize, bytes: u64) -> String {
+        let (tensors, bytes) = (counted(tensors as u64, "tensor"), counted(bytes, "byte"));
+        format!("{}: {tensors}, {bytes}", shown_path(&self.output))
     }
 
     /// Checks the arguments. If `input` is given, an output that is the same file is reported before all

@@ -4,7 +4,7 @@ use super::write::Line;
 use crate::context::Context;
 use crate::error::Error;
 use crate::input::model::{Model, Padding, Tensor};
-use crate::text::{quoted, shown_text};
+use crate::text::{quoted, shown_path};
 use embedded_safetensors::write::TensorSpec;
 use safetensors_files::ModelEditor;
 use std::collections::{BTreeMap, HashMap};
@@ -28,7 +28,7 @@ impl<'m> Entry<'m> {
     }
 
     fn origin(&self) -> String {
-        format!("{} of {}", quoted(self.tensor.name()), shown_text(&self.file().to_string_lossy()))
+        format!("{} of {}", quoted(self.tensor.name()), shown_path(self.file()))
     }
 }
 

@@ -5,7 +5,7 @@ use super::renames::{Renames, pair};
 use crate::error::Error;
 use crate::input::discover::Folders;
 use crate::input::selection::Selection;
-use crate::text::{did_you_mean, quoted, shown_text};
+use crate::text::{did_you_mean, quoted, shown_path};
 use embedded_safestructures::SCHEMA;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -95,7 +95,7 @@ impl Edits {
             return Ok(());
         }
         Folders::default().indexes_of(input)?.first().map_or(Ok(()), |index| {
-            let index = shown_text(&index.path.to_string_lossy());
+            let index = shown_path(&index.path);
             let sentence = format!(
                 "is a shard of {index}, which would not know the new names; pack the index into a new file"
             );

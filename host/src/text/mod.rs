@@ -6,11 +6,17 @@ pub mod terminal;
 
 pub use safetensors_convert::text::{is_plain, quoted, quoted_whole, shown, shown_text};
 
+use std::path::Path;
 use unicode_width::UnicodeWidthChar;
 
 /// The width in columns of a text whose characters are as [`shown`] prints them.
 pub fn columns(text: &str) -> usize {
     text.chars().filter_map(UnicodeWidthChar::width).sum()
+}
+
+/// A path that is safe to print.
+pub fn shown_path(path: &Path) -> String {
+    shown_text(&path.to_string_lossy())
 }
 
 /// A question about the most similar name, which follows a sentence; empty if none is similar.

@@ -5,7 +5,7 @@ use crate::exit::Exit;
 use crate::json::About;
 use crate::output::stdout::complain;
 use crate::print::diagnostic::text;
-use crate::text::{quoted, shown_text};
+use crate::text::{quoted, shown_path};
 use serde::{Serialize, Serializer};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -78,7 +78,7 @@ impl Found {
 
 /// Prints a line about a file that was read, and one for each tensor that differs.
 pub fn print_difference(file: &Path, difference: Option<&Difference>, out: &mut dyn Write) -> io::Result<()> {
-    let file = shown_text(&file.to_string_lossy());
+    let file = shown_path(file);
     match difference {
         None => writeln!(out, "{file}: ok"),
         Some(Difference::Missing) => writeln!(out, "{file}: missing"),
