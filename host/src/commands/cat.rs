@@ -1,10 +1,7 @@
 //! `safetensors cat`: prints a tensor or a slice of it as text or as bytes.
 
+use super::{Context, Error, Exit, Outcome, Run};
 use crate::args::whole;
-use crate::commands::Run;
-use crate::context::Context;
-use crate::error::{Error, Outcome};
-use crate::exit::Exit;
 use crate::input::model::Model;
 use crate::json::{self, good, object};
 use crate::output::file::Product;
@@ -12,7 +9,6 @@ use crate::output::overwrite::{check_not_in_model, check_not_input};
 use crate::print::nested::{Layout, Nested};
 use crate::tensor::slice::Sliced;
 use crate::text::{grouped, quoted};
-use crate::work::Work;
 use embedded_safetensors::Dtype;
 use safetensors_convert::numbers::{Style, bits_of, printed};
 use safetensors_convert::numpy::Header;
@@ -152,8 +148,9 @@ impl Cat {
     fn print_json(&self, context: &Context, sliced: &Sliced<'_>) -> Result<(), Error> {
         let mut out = BufWriter::new(io::stdout().lock());
         let about = good(&self.model, described(sliced, None));
-        let values =
-            |out: &mut BufWriter<_>| print(context, sliced, Style::Json, None, out, &Error::from, None);
+        let values = |out: &mut BufWriter<_>| {
+            print(sliced, Style::Json, None, out, &Error::from, &|_| context.check())
+        };
         let printed = json::print_with(&mut out, &about, ("values", values));
         out.flush()?;
         printed
@@ -169,8 +166,10 @@ impl Cat {
             false => Error::cannot_write(path, &error),
         };
         // Text that appears on standard output shows the progress by itself.
-        let work = (!self.to_stdout()).then(|| context.work("printing", total_bytes(sliced)));
-        print(context, sliced, Style::Text, limit, &mut product, &cannot, work.as_ref())?;
+        let total = sliced.elements().saturating_mul(u64::from(sliced.dtype().bits())) / 8;
+        let work = (!self.to_stdout()).then(|| context.work("printing", total));
+        let advance = |bytes| work.as_ref().map_or_else(|| context.check(), |work| work.advance(bytes));
+        print(sliced, Style::Text, limit, &mut product, &cannot, &advance)?;
         product.put(b"\n")?;
         self.finish(product, model, sliced)
     }
@@ -204,7 +203,9 @@ impl Cat {
         let dtype = sliced.dtype();
         let written = if self.bits { bits_of(dtype) } else { dtype };
         Header::spelled(written, sliced.dims()).ok_or_else(|| {
-            let sentence = format!("tensor {}: {}", quoted(sliced.name()), no_type(dtype));
+            let bits = if bits_of(dtype) == dtype { "" } else { "use --bits to write its bits, or " };
+            let advice = format!("{bits}cast it with `safetensors convert --to F32`");
+            let sentence = format!("tensor {}: numpy has no {dtype}; {advice}", quoted(sliced.name()));
             Error::about(&self.model, sentence)
         })
     }
@@ -217,38 +218,14 @@ fn described(sliced: &Sliced<'_>, output: Option<&Path>) -> impl Serialize {
     object! { tensor: sliced.name(), dtype, shape: sliced.dims(), #[serde(flatten)] output }
 }
 
-/// What to do about a dtype that numpy lacks.
-pub fn no_type(dtype: Dtype) -> String {
-    let bits = if bits_of(dtype) == dtype { "" } else { "use --bits to write its bits, or " };
-    format!("numpy has no {dtype}; {bits}cast it with `safetensors convert --to F32`")
-}
-
-/// The size in memory; elements narrower than a byte count as packed.
-fn total_bytes(sliced: &Sliced<'_>) -> u64 {
-    bytes_of(sliced.elements(), sliced.dtype())
-}
-
-fn bytes_of(elements: u64, dtype: Dtype) -> u64 {
-    elements.saturating_mul(u64::from(dtype.bits())) / 8
-}
-
-/// Reports progress: this many elements are printed.
-fn reach(work: Option<&Work>, elements: u64, dtype: Dtype) -> Result<(), Error> {
-    match work {
-        Some(work) if elements.is_multiple_of(4096) => work.reach(bytes_of(elements, dtype)),
-        _ => Ok(()),
-    }
-}
-
 /// Prints up to `limit` elements, and the number of those left out.
 fn print<W: Write>(
-    context: &Context,
     sliced: &Sliced<'_>,
     style: Style,
     limit: Option<u64>,
     out: &mut W,
     cannot: &dyn Fn(io::Error) -> Error,
-    work: Option<&Work>,
+    advance: &dyn Fn(u64) -> Result<(), Error>,
 ) -> Result<(), Error> {
     let (total, dtype) = (sliced.elements(), sliced.dtype());
     let shown = limit.unwrap_or(total).min(total);
@@ -257,13 +234,12 @@ fn print<W: Write>(
         let mut nested = Nested::new(out, layout, sliced.dims());
         let (mut left, mut element) = (shown, Vec::new());
         let width = if dtype == Dtype::C64 { 2 } else { 1 };
-        sliced.numbers(context, shown < total, &mut |number| {
+        sliced.numbers(shown < total, advance, &mut |number| {
             element.push(number);
             if element.len() == width {
                 nested.element(&printed(dtype, &element, style)).map_err(cannot)?;
                 element.clear();
                 left -= 1;
-                reach(work, shown - left, dtype)?;
             }
             Ok(left > 0)
         })?;

@@ -1,10 +1,8 @@
 //! `safetensors check`: prints a verdict for every file.
 
+use super::{Context, Error, Exit, Outcome, Run, check_stdin_once};
 use crate::args::count;
-use crate::commands::{Run, check_stdin_once};
-use crate::context::Context;
-use crate::error::{Error, Fails, Outcome};
-use crate::exit::Exit;
+use crate::error::Fails;
 use crate::input::model::{Model, Tensor, bytes_of, is_sharded};
 use crate::input::published::check_published;
 use crate::input::source::Data;
@@ -51,52 +49,30 @@ impl Run for Check {
     fn run(self, context: &Context) -> Outcome {
         check_stdin_once(&self.files)?;
         let files: Vec<Found> = self.files.iter().flat_map(|file| expand(file, &MODELS)).collect();
-        let mut tally = Tally::default();
+        let (mut worst, mut counts) = (Exit::Good, [0; 3]);
         let check = |found| check_file(context, found, self.finite, self.as_published);
         in_order(&files, self.jobs.unwrap_or_else(cores), check, |(file, verdict)| {
-            match verdict {
-                Err(error) if error.exit() == Exit::Interrupted => return Err(error),
-                verdict => tally.add(verdict::print(&verdict, file, self.json)?),
+            if let Err(error) = &verdict
+                && error.exit() == Exit::Interrupted
+            {
+                return verdict.map(drop);
             }
+            let exit = verdict::print(&verdict, file, self.json)?;
+            worst = worst.max(exit);
+            counts[usize::from(exit.code())] += 1;
             Ok(())
         })?;
-        tally.tell();
-        Ok(tally.worst())
+        tell(counts);
+        Ok(worst)
     }
 }
 
-/// The number of files with each verdict.
-#[derive(Default)]
-struct Tally {
-    good: u64,
-    bad: u64,
-    failed: u64,
-}
-
-impl Tally {
-    fn add(&mut self, exit: Exit) {
-        match exit {
-            Exit::Good => self.good += 1,
-            Exit::Bad => self.bad += 1,
-            Exit::Failed | Exit::Interrupted => self.failed += 1,
-        }
-    }
-
-    fn worst(&self) -> Exit {
-        match self {
-            Self { failed: 1.., .. } => Exit::Failed,
-            Self { bad: 1.., .. } => Exit::Bad,
-            _ => Exit::Good,
-        }
-    }
-
-    /// Only for a terminal, and only if several files were checked.
-    fn tell(&self) {
-        let all = self.good + self.bad + self.failed;
-        if all > 1 && stderr().is_terminal() {
-            let [good, bad, failed] = [self.good, self.bad, self.failed].map(grouped);
-            eprintln!("{}: {good} valid, {bad} invalid, {failed} not read", counted(all, "file"));
-        }
+/// Tells how many files are good, bad and not read. Only for a terminal, and only if there are several.
+fn tell(counts: [u64; 3]) {
+    let all: u64 = counts.iter().sum();
+    if all > 1 && stderr().is_terminal() {
+        let [good, bad, failed] = counts.map(grouped);
+        eprintln!("{}: {good} valid, {bad} invalid, {failed} not read", counted(all, "file"));
     }
 }
 

@@ -1,10 +1,7 @@
 //! `safetensors checkpoint`: copies models into a directory that is created atomically, with their SHA-256
 //! sums.
 
-use crate::commands::Run;
-use crate::context::Context;
-use crate::error::{Error, Outcome};
-use crate::exit::Exit;
+use super::{Context, Error, Exit, Outcome, Run};
 use crate::json::object;
 use crate::output::stdout::show;
 use crate::pack::checkpoint::Contents;

@@ -1,9 +1,6 @@
 //! `safetensors completions`: prints shell completion scripts.
 
-use crate::commands::{Run, command_line};
-use crate::context::Context;
-use crate::error::Outcome;
-use crate::exit::Exit;
+use super::{Context, Exit, Outcome, Run, command_line};
 use clap_complete::{Shell, generate};
 use std::io::{Write, stdout};
 

@@ -1,11 +1,8 @@
 //! `safetensors convert`: converts between models and files of other formats, and casts tensors.
 
+use super::{Context, Error, Exit, Outcome, Run, check_stdin_once};
 use crate::args::kind::Kind;
-use crate::commands::{Run, check_stdin_once};
-use crate::context::Context;
 use crate::convert::{Casts, Changer, Input, Made, Manifest, Plan, Reading, ZEROED, read_bits, stem_of};
-use crate::error::{Error, Outcome};
-use crate::exit::Exit;
 use crate::input::remote::check_output_directory;
 use crate::output::directory::Folder;
 use crate::output::file::{Closed, Product, check_output_path};

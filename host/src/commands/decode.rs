@@ -1,9 +1,6 @@
 //! `safetensors decode`: prints the contents of a header, for comparison with other readers.
 
-use crate::commands::Run;
-use crate::context::Context;
-use crate::error::{Error, Outcome};
-use crate::exit::Exit;
+use super::{Context, Error, Exit, Outcome, Run};
 use crate::input::model::{Model, Tensor, bytes_of, file_of, is_sharded};
 use crate::json::{Map, object};
 use crate::output::stdout::show;

@@ -1,9 +1,6 @@
 //! `safetensors diff`: shows how two models differ.
 
-use crate::commands::{Run, check_stdin_once};
-use crate::context::Context;
-use crate::error::{Error, Outcome};
-use crate::exit::Exit;
+use super::{Context, Error, Exit, Outcome, Run, check_stdin_once};
 use crate::input::model::{Model, Tensor};
 use crate::input::selection::{Choice, Selection};
 use crate::json::object;

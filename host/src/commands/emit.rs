@@ -1,9 +1,6 @@
 //! `safetensors emit`: writes what a program expects of a model as constants.
 
-use crate::commands::Run;
-use crate::context::Context;
-use crate::error::{Error, Outcome};
-use crate::exit::Exit;
+use super::{Context, Error, Exit, Outcome, Run};
 use crate::input::model::Model;
 use crate::json::{self, good, object};
 use crate::output::file::{Product, check_output_path};

@@ -1,15 +1,12 @@
 //! `safetensors fit`: shows whether and where a model fits into a chip's flash.
 
+use super::{Context, Error, Exit, Outcome, Run, check_stdin_once};
 use crate::chips::alignment::Alignment;
 use crate::chips::chip::Chip;
 use crate::chips::place::{Place, PlacementError};
 use crate::chips::registry;
 use crate::chips::site::UsedFlash;
 use crate::chips::size::{self, size, span};
-use crate::commands::{Run, check_stdin_once};
-use crate::context::Context;
-use crate::error::{Error, Outcome};
-use crate::exit::Exit;
 use crate::input::model::Model;
 use crate::json::{List, good, object};
 use crate::output::stdout::show;

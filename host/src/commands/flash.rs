@@ -1,5 +1,6 @@
 //! `safetensors flash`: writes a model into a chip's flash and verifies it.
 
+use super::{Context, Exit, Outcome, Run};
 use crate::chips::chip::Chip;
 use crate::chips::formats::Format;
 use crate::chips::image::Image;
@@ -8,10 +9,6 @@ use crate::chips::probe::Connection;
 use crate::chips::sequence;
 use crate::chips::site::UsedFlash;
 use crate::chips::size::{size, span};
-use crate::commands::Run;
-use crate::context::Context;
-use crate::error::Outcome;
-use crate::exit::Exit;
 use crate::input::model::Model;
 use crate::json::{List, good, object};
 use crate::output::file::Product;

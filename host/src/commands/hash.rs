@@ -1,10 +1,7 @@
 //! `safetensors hash`: prints or verifies the SHA-256 sums of files and tensors.
 
+use super::{Context, Error, Exit, Outcome, Run, check_stdin_once, each_of};
 use crate::args::remote::is_remote;
-use crate::commands::{Run, check_stdin_once, each_of};
-use crate::context::Context;
-use crate::error::{Error, Outcome};
-use crate::exit::Exit;
 use crate::input::model::{Model, Part, file_of, is_sharded};
 use crate::input::remote::check_output;
 use crate::json::{About, List, Map, object};

@@ -1,10 +1,7 @@
 //! `safetensors inspect`: shows the contents of a header.
 
+use super::{Context, Error, Exit, Files, Outcome, Run};
 use crate::args::count;
-use crate::commands::{Files, Run};
-use crate::context::Context;
-use crate::error::{Error, Outcome};
-use crate::exit::Exit;
 use crate::input::model::{Model, Tensor};
 use crate::input::selection::Selection;
 use crate::print::facts::Facts;

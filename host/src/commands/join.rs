@@ -1,9 +1,6 @@
 //! `safetensors join`: joins a sharded model into one file.
 
-use crate::commands::Run;
-use crate::context::Context;
-use crate::error::{Error, Outcome};
-use crate::exit::Exit;
+use super::{Context, Error, Exit, Outcome, Run};
 use crate::input::discover::{Folders, ShardName, reject_partial_models};
 use crate::json::{good, object};
 use crate::output::model::NewModel;

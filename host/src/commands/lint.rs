@@ -1,9 +1,6 @@
 //! `safetensors lint`: what is valid, but makes trouble somewhere.
 
-use crate::commands::{Files, Run};
-use crate::context::Context;
-use crate::error::Outcome;
-use crate::exit::Exit;
+use super::{Context, Exit, Files, Outcome, Run};
 use crate::input::model::Model;
 use crate::json::{About, object};
 use crate::lint::{Code, Finding, Level, lint};

@@ -1,20 +1,14 @@
 //! `safetensors man`: prints the man pages.
 
+use super::{Context, Exit, NAMES, Outcome, Run, command_line};
 use crate::args::remote::{VARIABLES, reads_urls};
-use crate::commands::{CommandLine, Run, command_line};
-use crate::context::Context;
-use crate::error::Outcome;
-use crate::exit::Exit;
 use crate::input::remote::check_output_directory;
 use crate::output::directory::Folder;
 use crate::output::file::Product;
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use clap::{Arg, Command, CommandFactory, Error};
+use clap::Command;
 use clap_mangen::Man as Page;
-use std::ffi::OsStr;
 use std::io::{self, Write, stdout};
 use std::path::{Path, PathBuf};
-use std::sync::LazyLock;
 
 /// Print the man page of the program, or of one of its commands
 ///
@@ -22,7 +16,7 @@ use std::sync::LazyLock;
 #[derive(clap::Args)]
 pub struct Man {
     /// The command whose page is printed [default: the program]
-    #[arg(value_parser = Name)]
+    #[arg(value_parser = NAMES)]
     command: Option<String>,
 
     /// Write the pages of the program and of all its commands to this directory instead
@@ -58,28 +52,6 @@ fn write_all(context: &Context, program: &Command, folder: &Path, force: bool) -
     }
     made.keep();
     Ok(Exit::Good)
-}
-
-/// The name of a command, which shells complete.
-#[derive(Clone)]
-struct Name;
-
-/// Found only when they are needed.
-static NAMES: LazyLock<Vec<&str>> = LazyLock::new(|| {
-    let program = CommandLine::command();
-    program.get_subcommands().map(|command| &*command.get_name().to_owned().leak()).collect()
-});
-
-impl TypedValueParser for Name {
-    type Value = String;
-
-    fn parse_ref(&self, command: &Command, arg: Option<&Arg>, value: &OsStr) -> Result<String, Error> {
-        PossibleValuesParser::new(NAMES.iter().copied()).parse_ref(command, arg, value)
-    }
-
-    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
-        Some(Box::new(NAMES.iter().copied().map(PossibleValue::new)))
-    }
 }
 
 /// A page with the sections that man pages usually have.

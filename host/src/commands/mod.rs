@@ -35,13 +35,9 @@ use crate::exit::Exit;
 use crate::input::discover::models_in;
 use crate::input::model::file_of;
 use clap::{ArgMatches, CommandFactory};
-#[cfg(feature = "chips")]
-use fit::Fit;
-#[cfg(feature = "chips")]
-use flash::Flash;
 use std::path::{Path, PathBuf};
 #[cfg(not(feature = "chips"))]
-use without_chips::{WithoutChips as Fit, WithoutChips as Flash};
+use {without_chips as fit, without_chips as flash};
 
 /// Validate, inspect, compare, convert and create safetensors files
 #[derive(clap::Parser)]
@@ -70,11 +66,14 @@ pub trait Run {
 
 /// Declares [`Command`]: a line for each subcommand, in the order of the help.
 macro_rules! subcommands {
-    ($($(#[$names:meta])* $name:ident($arguments:ty),)+) => {
+    ($($(#[$others:meta])* $name:ident($module:ident),)+) => {
+        /// The names of the subcommands.
+        const NAMES: [&str; [$(stringify!($module)),+].len()] = [$(stringify!($module)),+];
+
         /// The subcommands.
         #[derive(clap::Subcommand)]
         pub enum Command {
-            $($(#[$names])* $name($arguments),)+
+            $($(#[$others])* $name($module::$name),)+
         }
 
         impl Run for Command {
@@ -88,29 +87,29 @@ macro_rules! subcommands {
 }
 
 subcommands! {
-    Check(check::Check),
+    Check(check),
     #[command(aliases = ["info", "ls", "show"])]
-    Inspect(inspect::Inspect),
-    Stats(stats::Stats),
-    Lint(lint::Lint),
-    Report(report::Report),
-    Cat(cat::Cat),
-    Slice(slice::Slice),
-    Convert(convert::Convert),
-    Scan(scan::Scan),
-    Quant(quant::Quant),
-    Pack(pack::Pack),
-    Split(split::Split),
-    Join(join::Join),
-    Decode(decode::Decode),
-    Diff(diff::Diff),
-    Hash(hash::Hash),
-    Checkpoint(checkpoint::Checkpoint),
-    Emit(emit::Emit),
-    Fit(Fit),
-    Flash(Flash),
-    Completions(completions::Completions),
-    Man(man::Man),
+    Inspect(inspect),
+    Stats(stats),
+    Lint(lint),
+    Report(report),
+    Cat(cat),
+    Slice(slice),
+    Convert(convert),
+    Scan(scan),
+    Quant(quant),
+    Pack(pack),
+    Split(split),
+    Join(join),
+    Decode(decode),
+    Diff(diff),
+    Hash(hash),
+    Checkpoint(checkpoint),
+    Emit(emit),
+    Fit(fit),
+    Flash(flash),
+    Completions(completions),
+    Man(man),
 }
 
 /// Whether the output of the command, errors included, is JSON.

@@ -1,10 +1,7 @@
 //! `safetensors pack`: makes a new file from tensors of others.
 
+use super::{Context, Error, Exit, Outcome, Run, check_stdin_once};
 use crate::args::whole;
-use crate::commands::{Run, check_stdin_once};
-use crate::context::Context;
-use crate::error::{Error, Outcome};
-use crate::exit::Exit;
 use crate::input::discover::reject_partial_models;
 use crate::input::model::{Padding, file_of, is_index};
 use crate::input::open::is_interrupted;

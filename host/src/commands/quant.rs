@@ -1,9 +1,6 @@
 //! `safetensors quant`: rewrites the weights of GPTQ and AWQ for reading row by row.
 
-use crate::commands::Run;
-use crate::context::Context;
-use crate::error::{Error, Outcome};
-use crate::exit::Exit;
+use super::{Context, Error, Exit, Outcome, Run};
 use crate::input::discover::reject_partial_models;
 use crate::input::model::{Model, Padding, Tensor};
 use crate::json::{List, good, object};

@@ -1,10 +1,7 @@
 //! `safetensors scan`: what the pickles of a file would import and call.
 
-use crate::commands::{Run, check_stdin_once};
-use crate::context::Context;
+use super::{Context, Error, Exit, Outcome, Run, check_stdin_once};
 use crate::error::not_read::NotRead;
-use crate::error::{Error, Outcome};
-use crate::exit::Exit;
 use crate::input::open::open_file;
 use crate::input::walk::{PICKLES, expand};
 use crate::json::{About, List, object};

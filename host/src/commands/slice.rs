@@ -1,9 +1,6 @@
 //! `safetensors slice`: writes slices of tensors into a new model.
 
-use crate::commands::Run;
-use crate::context::Context;
-use crate::error::{Error, Outcome};
-use crate::exit::Exit;
+use super::{Context, Error, Exit, Outcome, Run};
 use crate::input::model::Model;
 use crate::input::selection::Choice;
 use crate::json::{List, good, object};

@@ -1,10 +1,7 @@
 //! `safetensors split`: splits a model into several files with an index.
 
+use super::{Context, Error, Exit, Outcome, Run};
 use crate::args::size;
-use crate::commands::Run;
-use crate::context::Context;
-use crate::error::{Error, Outcome};
-use crate::exit::Exit;
 use crate::input::discover::reject_partial_models;
 use crate::input::model::{Model, is_index};
 use crate::input::remote::check_output_directory;

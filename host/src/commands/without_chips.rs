@@ -1,10 +1,11 @@
 //! `safetensors fit` and `flash` in a build without the feature `chips`.
 
-use crate::commands::Run;
-use crate::context::Context;
-use crate::error::{Error, Outcome};
+use super::{Context, Error, Outcome, Run};
 use crate::print::diagnostic::say;
 use std::ffi::OsString;
+
+pub use WithoutChips as Fit;
+pub use WithoutChips as Flash;
 
 /// Needs a build with the feature `chips`: cargo install --path host --features chips
 #[derive(clap::Args)]

@@ -1,11 +1,11 @@
 //! A slice of a tensor, read as bytes or as numbers.
 
 use crate::args::slice::ranges as ranges_of;
-use crate::context::Context;
 use crate::error::Error;
 use crate::error::not_read::NotRead;
 use crate::input::model::{Model, Tensor};
 use crate::input::remote::{GAP, Reader};
+use crate::tensor::compare::bits_of_value;
 use crate::text::quoted;
 use crate::work::Work;
 use embedded_safetensors::{
@@ -120,49 +120,47 @@ impl<'m> Sliced<'m> {
         Ok(())
     }
 
-    /// Passes all numbers to `take` until it has enough, which `is_cut` announces. Complex numbers are two
-    /// numbers each.
+    /// Passes all numbers to `take` until it has enough, which `is_cut` announces, and the length of what was
+    /// read to `advance`. Complex numbers are two numbers each.
     ///
     /// # Errors
-    /// As [`bytes`](Self::bytes).
+    /// As [`bytes`](Self::bytes); those of `advance`.
     pub fn numbers(
         &self,
-        context: &Context,
         is_cut: bool,
+        advance: &dyn Fn(u64) -> Result<(), Error>,
         take: &mut dyn FnMut(Number) -> Result<bool, Error>,
     ) -> Result<(), Error> {
         use Dtype::{BOOL, I8, I16, I32, I64, U8, U16, U32, U64};
         match self.dtype() {
-            U64 => self.values(context, 0u64, is_cut, take),
-            BOOL | I8 | I16 | I32 | I64 | U8 | U16 | U32 => self.values(context, 0i64, is_cut, take),
-            _ => self.values(context, 0f64, is_cut, take),
+            U64 => self.values::<u64>(is_cut, advance, take),
+            BOOL | I8 | I16 | I32 | I64 | U8 | U16 | U32 => self.values::<i64>(is_cut, advance, take),
+            _ => self.values::<f64>(is_cut, advance, take),
         }
     }
 
     fn values<T: Element + Into<Number>>(
         &self,
-        context: &Context,
-        zero: T,
         is_cut: bool,
+        advance: &dyn Fn(u64) -> Result<(), Error>,
         take: &mut dyn FnMut(Number) -> Result<bool, Error>,
     ) -> Result<(), Error> {
         match &self.ranges {
-            None if is_cut => self.give(context, self.tensor.reader_within(&[]).values(), zero, take),
-            Some(ranges) => self.give(context, self.slice(ranges)?.values(), zero, take),
-            None => self.give(context, self.tensor.reader().values(), zero, take),
+            None if is_cut => self.give::<T>(self.tensor.reader_within(&[]).values(), advance, take),
+            Some(ranges) => self.give::<T>(self.slice(ranges)?.values(), advance, take),
+            None => self.give::<T>(self.tensor.reader().values(), advance, take),
         }
     }
 
     fn give<T: Element + Into<Number>>(
         &self,
-        context: &Context,
         mut reader: Values<Reader<'_>, impl Region>,
-        zero: T,
+        advance: &dyn Fn(u64) -> Result<(), Error>,
         take: &mut dyn FnMut(Number) -> Result<bool, Error>,
     ) -> Result<(), Error> {
-        let mut buffer = vec![zero; VALUES];
+        let mut buffer = vec![T::ZERO; VALUES];
         while let values @ [_, ..] = reader.read(&mut buffer).map_err(|error| self.not_read(error))? {
-            context.check()?;
+            advance(values.len() as u64 * bits_of_value(self.dtype()) / 8)?;
             for &value in values {
                 if !take(value.into())? {
                     return Ok(());

@@ -7,3 +7,4 @@ mod print;
 
 pub use distance::index_of;
 pub use models::{Policy, compare};
+pub use pair::bits_of_value;

@@ -138,7 +138,7 @@ fn not_read(tensor: &Tensor<'_>, error: ReadError<io::Error>) -> Error {
     Error::not_read(tensor.model().path(), error)
 }
 
-/// A C64 is two values.
-fn bits_of_value(dtype: Dtype) -> u64 {
+/// The bits of a value. A C64 is two.
+pub fn bits_of_value(dtype: Dtype) -> u64 {
     if dtype == Dtype::C64 { 32 } else { dtype.bits().into() }
 }
