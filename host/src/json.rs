@@ -70,9 +70,9 @@ macro_rules! object {
 }
 pub(crate) use object;
 
-/// As [`About`], for a file that is good.
-pub fn good<T: Serialize>(file: &Path, more: T) -> impl Serialize {
-    object! { file: file.to_string_lossy(), ok: true, #[serde(flatten)] more }
+/// As [`About`].
+pub fn about<T: Serialize>(file: &Path, ok: bool, more: T) -> impl Serialize {
+    object! { file: file.to_string_lossy(), ok, #[serde(flatten)] more }
 }
 
 /// An array of the items of an iterator, which is not collected.

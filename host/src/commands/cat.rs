@@ -3,7 +3,7 @@
 use super::{Context, Error, Exit, Outcome, Run};
 use crate::args::whole;
 use crate::input::model::Model;
-use crate::json::{self, good, object};
+use crate::json::{self, about, object};
 use crate::output::file::Product;
 use crate::output::overwrite::{check_not_in_model, check_not_input};
 use crate::print::nested::{Layout, Nested};
@@ -147,7 +147,7 @@ impl Cat {
 
     fn print_json(&self, context: &Context, sliced: &Sliced<'_>) -> Result<(), Error> {
         let mut out = BufWriter::new(io::stdout().lock());
-        let about = good(&self.model, described(sliced, None));
+        let about = about(&self.model, true, described(sliced, None));
         let values = |out: &mut BufWriter<_>| {
             print(sliced, Style::Json, None, out, &Error::from, &|_| context.check())
         };
@@ -178,7 +178,10 @@ impl Cat {
         model.check_unchanged()?;
         product.finish()?;
         if self.json {
-            json::print(&mut io::stdout(), &good(&self.model, described(sliced, Some(self.target()))))?;
+            json::print(
+                &mut io::stdout(),
+                &about(&self.model, true, described(sliced, Some(self.target()))),
+            )?;
         }
         Ok(())
     }

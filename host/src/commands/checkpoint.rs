@@ -2,7 +2,7 @@
 //! sums.
 
 use super::{Context, Error, Exit, Outcome, Run};
-use crate::json::object;
+use crate::json::{List, object};
 use crate::output::stdout::show;
 use crate::pack::checkpoint::Contents;
 use crate::text::{counted, shown_path};
@@ -47,9 +47,10 @@ impl Run for Checkpoint {
             None => return Err(Error::usage("a model is missing: give the directory, then the models")),
         };
         let files = Contents::open(context, &models, &self.also)?.write(context, &folder, self.force)?;
-        let done = object! { ok: true, output: folder.to_string_lossy(), files: &files };
+        let copied = files.iter().map(|(file, bytes)| object! { file, bytes });
+        let done = object! { ok: true, output: folder.to_string_lossy(), files: List(copied) };
         show(self.json, &done, |out| {
-            let bytes: u64 = files.iter().map(|file| file.bytes).sum();
+            let bytes: u64 = files.iter().map(|(_, bytes)| bytes).sum();
             let (files, bytes) = (counted(files.len() as u64, "file"), counted(bytes, "byte"));
             writeln!(out, "{}: {files}, {bytes}", shown_path(&folder))
         })?;

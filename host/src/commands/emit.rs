@@ -2,7 +2,7 @@
 
 use super::{Context, Error, Exit, Outcome, Run};
 use crate::input::model::Model;
-use crate::json::{self, good, object};
+use crate::json::{self, about, object};
 use crate::output::file::{Product, check_output_path};
 use crate::output::overwrite::check_not_in_model;
 use crate::output::stdout::complain;
@@ -153,7 +153,7 @@ impl Emit {
             metadata: constants.metadata().collect::<BTreeMap<_, _>>(),
         };
         let mut out = BufWriter::new(out);
-        json::print(&mut out, &good(&self.model, document))?;
+        json::print(&mut out, &about(&self.model, true, document))?;
         out.flush()
     }
 }

@@ -8,7 +8,7 @@ use crate::chips::registry;
 use crate::chips::site::UsedFlash;
 use crate::chips::size::{self, size, span};
 use crate::input::model::Model;
-use crate::json::{List, good, object};
+use crate::json::{List, about, object};
 use crate::output::stdout::show;
 use crate::print::diagnostic::say;
 use crate::text::number::{self, hex};
@@ -136,7 +136,7 @@ impl Fit {
     }
 
     fn print(&self, path: &Path, more: impl Serialize, text: &str) -> io::Result<()> {
-        show(self.json, &good(path, more), |out| match self.models.len() {
+        show(self.json, &about(path, true, more), |out| match self.models.len() {
             1 => writeln!(out, "{text}"),
             _ => writeln!(out, "{}: {text}", shown_path(path)),
         })

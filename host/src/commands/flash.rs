@@ -10,7 +10,7 @@ use crate::chips::sequence;
 use crate::chips::site::UsedFlash;
 use crate::chips::size::{size, span};
 use crate::input::model::Model;
-use crate::json::{List, good, object};
+use crate::json::{List, about, object};
 use crate::output::file::Product;
 use crate::output::overwrite::check_not_in_model;
 use crate::output::stdout::show;
@@ -120,7 +120,7 @@ impl Flash {
             sha256,
         };
         let (bytes, range) = (grouped(image.len()), span(&image.range));
-        show(self.json, &good(&self.model, about), |out| match &output {
+        show(self.json, &about(&self.model, true, about), |out| match &output {
             Some(output) => {
                 writeln!(out, "{}: {bytes} bytes for {range}, sha256 {sha256}", shown_text(output))
             }

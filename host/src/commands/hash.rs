@@ -4,7 +4,7 @@ use super::{Context, Error, Exit, Outcome, Run, check_stdin_once, each_of};
 use crate::args::remote::is_remote;
 use crate::input::model::{Model, Part, file_of, is_sharded};
 use crate::input::remote::check_output;
-use crate::json::{About, List, Map, object};
+use crate::json::{List, about, object};
 use crate::output::stdout::show;
 use crate::print::diagnostic::say;
 use crate::tensor::sums::{
@@ -16,7 +16,7 @@ use crate::text::{quoted, shown_path};
 use crate::threads::{cores, in_order};
 use crate::work::Work;
 use embedded_safetensors::index::IndexedTensor;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use std::fs;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::num::NonZero;
@@ -159,7 +159,7 @@ impl Hash {
             file: if is_single { file.clone() } else { part.path().into() },
             bytes: part.index().summary().file_len(),
             sha256: digits(&sum),
-            tensors: self.with_tensors().then_some((part, tensors)),
+            tensors: self.with_tensors().then_some(TensorSums(part, tensors)),
         }));
         Ok(files)
     }
@@ -172,7 +172,7 @@ impl Hash {
         more: &impl Serialize,
         print: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     ) -> Outcome {
-        show(self.json, &About { file: &file.to_string_lossy(), ok, more }, print)?;
+        show(self.json, &about(file, ok, more), print)?;
         Ok(if ok { Exit::Good } else { Exit::Bad })
     }
 
@@ -205,12 +205,12 @@ impl Hash {
             check_output(&file)?;
             Ok((embed(context, &file)?, file))
         };
-        self.each(context, NonZero::<usize>::MIN, embed, |_, (embedded, file)| {
+        self.each(context, NonZero::<usize>::MIN, embed, |_, ((sha256, in_place, padding), file)| {
+            let embedded = object! { sha256: &sha256, in_place, padding_left_out: padding };
             self.show(&file, true, &embedded, |mut out| {
-                let (file, sum) = (shown_path(&file), &embedded.sha256);
-                let how = if embedded.in_place { "in place" } else { "rewritten: no space in the header" };
-                writeln!(out, "{file}: sum {sum}, {how}")?;
-                embedded.padding_left_out.print(&mut out)
+                let how = if in_place { "in place" } else { "rewritten: no space in the header" };
+                writeln!(out, "{}: sum {sha256}, {how}", shown_path(&file))?;
+                padding.print(&mut out)
             })
         })
     }
@@ -224,37 +224,44 @@ impl Hash {
     }
 }
 
-/// The sum of a file: the index of a model, or a part with the sums of its tensors in header order, if they
-/// are wanted.
+/// The sum of a file: the index of a model, or a part with the sums of its tensors, if they are wanted.
 struct FileSum {
     file: PathBuf,
     bytes: u64,
     sha256: String,
-    tensors: Option<(Part, Vec<Sum>)>,
+    tensors: Option<TensorSums>,
 }
 
 impl FileSum {
-    fn tensors(&self) -> impl Iterator<Item = (IndexedTensor<'_>, &Sum)> {
-        self.tensors.iter().flat_map(|(part, sums)| part.index().in_header_order().zip(sums))
-    }
-
     fn in_json(&self) -> impl Serialize {
-        let tensors = self.tensors.as_ref().map(|_| {
-            let all = self.tensors().collect::<Vec<_>>().into_iter().map(|(tensor, sum)| {
-                let (dtype, shape, bytes) = (tensor.dtype().name(), tensor.dims(), tensor.byte_len());
-                (tensor.name(), object! { dtype, shape, bytes, sha256: digits(sum) })
-            });
-            object! { tensors: Map(all) }
-        });
         let (file, bytes, sha256) = (self.file.to_string_lossy(), self.bytes, &self.sha256);
+        let tensors = self.tensors.as_ref().map(|tensors| object! { tensors });
         object! { file, bytes, sha256, #[serde(flatten)] tensors }
+    }
+}
+
+/// A file and the sums of its tensors in header order.
+struct TensorSums(Part, Vec<Sum>);
+
+impl TensorSums {
+    fn each(&self) -> impl Iterator<Item = (IndexedTensor<'_>, &Sum)> {
+        self.0.index().in_header_order().zip(&self.1)
+    }
+}
+
+impl Serialize for TensorSums {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_map(self.each().map(|(tensor, sum)| {
+            let (dtype, shape, bytes) = (tensor.dtype().name(), tensor.dims(), tensor.byte_len());
+            (tensor.name(), object! { dtype, shape, bytes, sha256: digits(sum) })
+        }))
     }
 }
 
 fn print(files: &[FileSum], out: &mut dyn Write) -> io::Result<()> {
     for file in files {
         out.write_all(&file_line(&file.sha256, &file.file))?;
-        for (tensor, sum) in file.tensors() {
+        for (tensor, sum) in file.tensors.iter().flat_map(TensorSums::each) {
             writeln!(out, "  {}  {}", digits(sum), quoted(tensor.name()))?;
         }
     }

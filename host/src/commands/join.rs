@@ -2,7 +2,7 @@
 
 use super::{Context, Error, Exit, Outcome, Run};
 use crate::input::discover::{Folders, ShardName, reject_partial_models};
-use crate::json::{good, object};
+use crate::json::{about, object};
 use crate::output::model::NewModel;
 use crate::output::overwrite::check_not_in_model;
 use crate::output::stdout::show;
@@ -46,7 +46,7 @@ impl Run for Join {
         let (shards, padding) =
             (models.iter().map(|model| model.parts().len()).sum::<usize>(), contents.padding);
         let done = object! { output, tensors, shards, padding_left_out: padding.tensors, bytes };
-        show(self.new.json, &good(&inputs[0], done), |mut out| {
+        show(self.new.json, &about(&inputs[0], true, done), |mut out| {
             let (tensors, files) = (counted(tensors as u64, "tensor"), counted(shards as u64, "file"));
             writeln!(
                 out,

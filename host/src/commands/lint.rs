@@ -2,7 +2,7 @@
 
 use super::{Context, Exit, Files, Outcome, Run};
 use crate::input::model::Model;
-use crate::json::{About, object};
+use crate::json::{about, object};
 use crate::lint::{Code, Finding, Level, lint};
 use crate::output::stdout::show;
 use crate::print::diagnostic::say;
@@ -40,8 +40,7 @@ impl Lint {
         let model = Model::open(context, file)?;
         let found = lint(context, &model, &self.allow)?;
         let warnings = found.iter().filter(|finding| finding.code.level() == Level::Warning).count();
-        let more = object! { findings: &found };
-        let about = About { file: &file.to_string_lossy(), ok: warnings == 0, more };
+        let about = about(file, warnings == 0, object! { findings: &found });
         show(json, &about, |out| print(file, &found, warnings, out))?;
         Ok(if warnings > 0 { Exit::Bad } else { Exit::Good })
     }

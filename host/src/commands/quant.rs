@@ -3,7 +3,7 @@
 use super::{Context, Error, Exit, Outcome, Run};
 use crate::input::discover::reject_partial_models;
 use crate::input::model::{Model, Padding, Tensor};
-use crate::json::{List, good, object};
+use crate::json::{List, about, object};
 use crate::output::model::NewModel;
 use crate::output::overwrite::check_not_in_model;
 use crate::output::stdout::{complain, show};
@@ -35,13 +35,8 @@ pub struct Quant {
     new: NewModel,
 }
 
-/// A tensor of the output.
-struct Planned<'m> {
-    name: String,
-    dtype: Dtype,
-    dims: Vec<u64>,
-    from: Source<'m>,
-}
+/// A tensor of the output: its name, dtype, shape and contents.
+type Planned<'m> = (String, Dtype, Vec<u64>, Source<'m>);
 
 enum Source<'m> {
     /// Unchanged.
@@ -75,21 +70,18 @@ fn plan<'m>(model: &'m Model, layers: &'m [Layer<'m>]) -> Result<(Vec<Planned<'m
     let (tensors, padding) = model.without_padding()?;
     let others = tensors.into_iter().filter(|tensor| !layers.iter().any(|layer| layer.has(tensor.name())));
     let mut planned: Vec<_> = others
-        .map(|tensor| Planned {
-            name: tensor.name().to_owned(),
-            dtype: tensor.dtype(),
-            dims: tensor.dims().to_vec(),
-            from: Source::Copy(tensor),
+        .map(|tensor| {
+            (tensor.name().to_owned(), tensor.dtype(), tensor.dims().to_vec(), Source::Copy(tensor))
         })
         .collect();
     for layer in layers {
         for (part, name, dtype, dims) in layer.parts() {
-            if planned.iter().any(|other| other.name == name) {
+            if planned.iter().any(|(other, ..)| *other == name) {
                 let sentence =
                     format!("has a tensor {} beside {}", quoted(&name), quoted(layer.weights.name()));
                 return Err(Error::about(model.path(), sentence));
             }
-            planned.push(Planned { name, dtype, dims: dims.to_vec(), from: Source::Layer(layer, part) });
+            planned.push((name, dtype, dims.to_vec(), Source::Layer(layer, part)));
         }
     }
     Ok((planned, padding))
@@ -110,9 +102,9 @@ impl Quant {
     /// Writes the file and returns its length.
     fn write(&self, context: &Context, model: &Model, tensors: &[Planned<'_>]) -> Result<u64, Error> {
         let specs: Vec<_> =
-            tensors.iter().map(|tensor| TensorSpec::new(&tensor.name, tensor.dtype, &tensor.dims)).collect();
+            tensors.iter().map(|(name, dtype, dims, _)| TensorSpec::new(name, *dtype, dims)).collect();
         let work = context.work("writing", model.tensors().map(|tensor| tensor.byte_len()).sum());
-        self.new.write(context, model, &specs, |index, take| match &tensors[index].from {
+        self.new.write(context, model, &specs, |index, take| match &tensors[index].3 {
             Source::Copy(tensor) => Sliced::whole(model, *tensor).bytes(&work, take),
             Source::Layer(layer, part) => layer.make(*part, &work, take),
         })
@@ -132,7 +124,7 @@ impl Quant {
         let (output, rewritten_in_json) = (self.new.output.to_string_lossy(), List(matrices));
         let done =
             object! { output, bytes, tensors, padding_left_out: padding, rewritten: rewritten_in_json };
-        show(self.new.json, &good(&self.model, done), |mut out| {
+        show(self.new.json, &about(&self.model, true, done), |mut out| {
             writeln!(out, "{}", self.new.summary(tensors, bytes))?;
             let [name, zeros] = ["rewritten", "zero points"].map(|title| (title, Side::Left));
             let [rows, columns, group] = ["rows", "columns", "group"].map(|title| (title, Side::Right));

@@ -4,7 +4,7 @@ use super::{Context, Error, Exit, Outcome, Run, check_stdin_once};
 use crate::error::not_read::NotRead;
 use crate::input::open::open_file;
 use crate::input::walk::{PICKLES, expand};
-use crate::json::{About, List, object};
+use crate::json::{List, about, object};
 use crate::output::stdout::{complain, show};
 use crate::print::diagnostic::text;
 use crate::scan::{Pickles, scan_file};
@@ -56,8 +56,9 @@ impl Scan {
         match scanned {
             Ok(all) => {
                 let more = object! { pickles: List(all.iter().map(in_json)) };
-                let about = About { file: &file.to_string_lossy(), ok: exit == Exit::Good, more };
-                show(self.json, &about, |mut out| self.print_text(file, all, &mut out))
+                show(self.json, &about(file, exit == Exit::Good, more), |mut out| {
+                    self.print_text(file, all, &mut out)
+                })
             }
             Err(error) if self.json || exit == Exit::Bad => {
                 show(self.json, error, |out| writeln!(out, "{}", text(error)))

@@ -3,7 +3,7 @@
 use super::{Context, Error, Exit, Outcome, Run};
 use crate::input::model::Model;
 use crate::input::selection::Choice;
-use crate::json::{List, good, object};
+use crate::json::{List, about, object};
 use crate::output::model::NewModel;
 use crate::output::overwrite::check_not_in_model;
 use crate::output::stdout::show;
@@ -37,7 +37,7 @@ pub struct Slice {
 
 impl Run for Slice {
     fn run(self, context: &Context) -> Outcome {
-        let asked = self.asked()?;
+        let asked = self.slices.iter().map(|slice| split(slice)).collect::<Result<Vec<_>, _>>()?;
         self.new.check(Some(&self.model))?;
         let model = Model::open(context, &self.model)?;
         check_not_in_model(&model, &self.new.output)?;
@@ -50,6 +50,7 @@ impl Run for Slice {
     }
 }
 
+/// The name and the slice of an argument. A name may contain `=`, a slice cannot.
 fn split(slice: &str) -> Result<(&str, &str), Error> {
     slice.rsplit_once('=').ok_or_else(|| {
         let sentence = format!("{} has no `=`; use TENSOR= for a whole tensor", quoted(slice));
@@ -68,8 +69,7 @@ fn slices<'m>(model: &'m Model, asked: &[(&str, &str)]) -> Result<Vec<Sliced<'m>
         let is_glob = name.contains(['*', '?', '[']) && model.find(name).is_none();
         let first = slices.len();
         if is_glob {
-            let choice = [(*name).to_owned()];
-            let choice = Choice { only: &choice, except: &[] };
+            let choice = Choice { only: &[(*name).to_owned()], except: &[] };
             let (tensors, _) = model.without_padding()?;
             let about = |sentence| Error::about(model.path(), sentence);
             choice.check(|| tensors.iter().map(|tensor| tensor.name())).map_err(about)?;
@@ -87,24 +87,13 @@ fn slices<'m>(model: &'m Model, asked: &[(&str, &str)]) -> Result<Vec<Sliced<'m>
 }
 
 impl Slice {
-    /// Splits arguments into names and slices. A name may contain `=`, a slice cannot.
-    fn asked(&self) -> Result<Vec<(&str, &str)>, Error> {
-        self.slices.iter().map(|slice| split(slice)).collect()
-    }
-
     /// Writes the file and returns its length.
     fn write(&self, context: &Context, model: &Model, slices: &[Sliced<'_>]) -> Result<u64, Error> {
-        let mut total = 0;
-        for slice in slices {
-            total += slice.byte_len()?;
-        }
+        let total = slices.iter().map(Sliced::byte_len).sum::<Result<u64, _>>()?;
         let tensors: Vec<_> =
             slices.iter().map(|slice| TensorSpec::new(slice.name(), slice.dtype(), slice.dims())).collect();
         let work = context.work("writing", total);
-        self.new.write(context, model, &tensors, |index, take| match slices.get(index) {
-            Some(slice) => slice.bytes(&work, take),
-            None => Ok(()),
-        })
+        self.new.write(context, model, &tensors, |index, take| slices[index].bytes(&work, take))
     }
 
     fn print(&self, slices: &[Sliced<'_>], bytes: u64) -> io::Result<()> {
@@ -112,7 +101,7 @@ impl Slice {
             object! { name: slice.name(), dtype: slice.dtype().name(), shape: slice.dims() }
         });
         let done = object! { output: self.new.output.to_string_lossy(), bytes, tensors: List(tensors) };
-        show(self.new.json, &good(&self.model, done), |mut out| {
+        show(self.new.json, &about(&self.model, true, done), |mut out| {
             writeln!(out, "{}", self.new.summary(slices.len(), bytes))?;
             let mut table = Table::new(["tensor", "dtype", "shape"].map(|title| (title, Side::Left)));
             for slice in slices {

@@ -5,7 +5,7 @@ use crate::args::size;
 use crate::input::discover::reject_partial_models;
 use crate::input::model::{Model, is_index};
 use crate::input::remote::check_output_directory;
-use crate::json::{good, object};
+use crate::json::{about, object};
 use crate::output::directory::Folder;
 use crate::output::file::{Closed, Product, check_output_path};
 use crate::output::overwrite::check_not_in_model;
@@ -86,7 +86,9 @@ impl Split {
 
     fn check_places(&self, plan: &ShardPlan, model: &Model) -> Result<OldModel, Error> {
         let shards: Vec<PathBuf> = plan.shards().map(|shard| self.path(shard)).collect();
-        let (index, whole) = (self.output.join(plan.index_name()), self.whole());
+        let index = self.output.join(plan.index_name());
+        // Readers prefer a single file to an index.
+        let whole = self.output.join(format!("{}.safetensors", self.name));
         let old = OldModel::of(&self.output, &self.name, &shards, plan.is_sharded())?;
         for path in shards.iter().chain([&index, &whole]) {
             check_output_path(path, self.force)?;
@@ -101,11 +103,6 @@ impl Split {
             check_not_in_model(model, path)?;
         }
         Ok(old)
-    }
-
-    /// The path of the model as a single file, which readers prefer to an index.
-    fn whole(&self) -> PathBuf {
-        self.output.join(format!("{}.safetensors", self.name))
     }
 
     /// Writes all files under temporary names, the index last.
@@ -151,7 +148,7 @@ impl Split {
             total_size: plan.total_size(),
             shards: shards.collect::<Vec<_>>(),
         };
-        show(self.json, &good(&self.model, done), |mut out| {
+        show(self.json, &about(&self.model, true, done), |mut out| {
             for shard in plan.shards() {
                 let (tensors, bytes) = (counted(shard.tensors().len() as u64, "tensor"), shard.byte_len());
                 let path = shown_path(&self.path(shard));

@@ -5,7 +5,7 @@ use super::source::{LeftOut, Source};
 use crate::args::kind::Kind;
 use crate::json::{self, List, object};
 use crate::table::{Side, Table};
-use crate::text::{counted, grouped, quoted, short, shown_path};
+use crate::text::{counted, grouped, listed, quoted, short, shown_path};
 use embedded_safetensors::Dtype;
 use safetensors_convert::numbers::Report;
 use serde::Serialize;
@@ -146,7 +146,7 @@ impl Plan<'_> {
             let name = format!(" of {}", shown_path(&file.path));
             let of = if self.input.files.len() > 1 { &*name } else { "" };
             let names = values.iter().map(|(path, kind)| format!("{} ({kind})", quoted(path)));
-            let (values, names) = (counted(*count, "value"), listed(names, *count));
+            let (values, names) = (counted(*count, "value"), listed(names, 8, *count));
             writeln!(out, "  left out: {values}{of} that safetensors cannot store: {names}")?;
         }
         Ok(())
@@ -164,7 +164,7 @@ impl Plan<'_> {
         for dtype in dtypes {
             let names = read().filter(|tensor| tensor.dtype == dtype).map(|tensor| quoted(&tensor.name));
             let count = names.clone().count() as u64;
-            writeln!(out, "  read as {dtype}: {}", listed(names, count))?;
+            writeln!(out, "  read as {dtype}: {}", listed(names, 8, count))?;
         }
         for reason in Reason::ALL {
             let count = self.left.iter().filter(|left| **left == reason).count() as u64;
@@ -176,7 +176,7 @@ impl Plan<'_> {
             let fate = if tie.stored { "stored as copies" } else { "noted in the metadata" };
             let names = self.ties().map(|tie| format!("{} (as {})", quoted(&tie.name), quoted(&tie.same_as)));
             let count = self.ties().count() as u64;
-            writeln!(out, "  tied: {}, {fate}: {}", counted(count, "tensor"), listed(names, count))?;
+            writeln!(out, "  tied: {}, {fate}: {}", counted(count, "tensor"), listed(names, 8, count))?;
         }
         // The format does not have the limits of llama.cpp.
         let is_beyond = |planned: &&Planned<'_>| {
@@ -243,16 +243,6 @@ fn worst(reports: &Reports) -> Shown<'_> {
     others.iter().for_each(|(_, report)| sum.add(report));
     shown.sort_by_key(|(index, _)| *index);
     (shown, (!others.is_empty()).then_some((others.len() as u64, sum)))
-}
-
-/// The first names, and the number of others.
-fn listed(names: impl Iterator<Item = String>, count: u64) -> String {
-    const SHOWN: usize = 8;
-    let names: Vec<String> = names.take(SHOWN).collect();
-    match count.saturating_sub(names.len() as u64) {
-        0 => names.join(", "),
-        others => format!("{} and {} more", names.join(", "), grouped(others)),
-    }
 }
 
 fn losses(report: &Report) -> impl Serialize + use<> {

@@ -5,7 +5,7 @@ use super::plan::{Plan, Planned};
 use super::source::Sum;
 use crate::context::Context;
 use crate::error::Error;
-use crate::json::print_lines;
+use crate::json::{object, print_lines};
 use crate::output::file::Product;
 use crate::text::number::digits;
 use serde::Serialize;
@@ -14,11 +14,6 @@ use std::path::{Path, PathBuf};
 /// A manifest that appears only when complete.
 pub struct Manifest {
     product: Product,
-    outputs: Outputs,
-}
-
-#[derive(Default, Serialize)]
-struct Outputs {
     outputs: Vec<Made>,
 }
 
@@ -71,12 +66,12 @@ impl Manifest {
     /// # Errors
     /// As [`Product::create`].
     pub fn create(context: &Context, path: &Path, force: bool) -> Result<Self, Error> {
-        Ok(Self { product: Product::create(context, path, force)?, outputs: Outputs::default() })
+        Ok(Self { product: Product::create(context, path, force)?, outputs: Vec::new() })
     }
 
     /// Adds an output that is in place.
     pub fn add(&mut self, made: Option<Made>) {
-        self.outputs.outputs.extend(made);
+        self.outputs.extend(made);
     }
 
     /// Reads all outputs, and puts the manifest in place.
@@ -84,10 +79,11 @@ impl Manifest {
     /// # Errors
     /// An output cannot be read; as [`Product::finish`]; interruption by the user.
     pub fn finish(mut self, context: &Context) -> Result<(), Error> {
-        for made in &mut self.outputs.outputs {
+        for made in &mut self.outputs {
             made.output = Some(Sum::at(context, &made.path, &context.work("summing", 0))?);
         }
-        let written = print_lines(&mut self.product, &self.outputs, &["outputs", "tensors"]);
+        let written =
+            print_lines(&mut self.product, &object! { outputs: &self.outputs }, &["outputs", "tensors"]);
         written.map_err(|error| self.product.cannot(error))?;
         self.product.finish()
     }

@@ -10,7 +10,7 @@ use embedded_safetensors::write::{FileSpec, TensorSpec};
 use safetensors_convert::gguf;
 use safetensors_convert::numpy::Header;
 use safetensors_convert::zip::Archive;
-use std::io::{self, Write};
+use std::io::Write;
 
 impl Plan<'_> {
     /// The length of the file that would be written, if it is known before.
@@ -86,20 +86,20 @@ impl Plan<'_> {
                 out.write_all(&header(planned))?;
                 self.fill(planned, changer, out)
             };
-            archive.add(&format!("{}.npy", planned.name), fill).map_err(|trouble| self.error(trouble))?;
+            archive.add(&format!("{}.npy", planned.name), fill).map_err(|error| self.error(error))?;
         }
-        archive.finish().map_err(|error| self.error(Trouble::Write(error)))
+        archive.finish().map_err(|error| self.error(error.into()))
     }
 
     fn write_gguf<'i>(&'i self, mut product: Product, changer: &mut Changer<'i>) -> Result<Product, Error> {
         let layout = self.gguf()?;
         product.expect(layout.file_len());
-        let mut writer = layout.begin(product).map_err(|error| self.error(Trouble::Write(error)))?;
+        let mut writer = layout.begin(product).map_err(|error| self.error(error.into()))?;
         for planned in &self.tensors {
             let fill = |out: &mut dyn Write| self.fill(planned, changer, out);
-            writer.write_with(fill).map_err(|trouble| self.error(trouble))?;
+            writer.write_with(fill).map_err(|error| self.error(error))?;
         }
-        writer.finish().map_err(|error| self.error(Trouble::Write(error)))
+        writer.finish().map_err(|error| self.error(error.into()))
     }
 
     fn fill<'i>(
@@ -107,17 +107,13 @@ impl Plan<'_> {
         planned: &'i Planned<'i>,
         changer: &mut Changer<'i>,
         out: &mut dyn Write,
-    ) -> Result<(), Trouble> {
-        let mut put =
-            |bytes: &[u8]| out.write_all(bytes).map_err(|error| Error::cannot_write(self.output, &error));
-        changer.make(planned, &mut put).map_err(Trouble::Said)
+    ) -> Result<(), Error> {
+        changer.make(planned, &mut |bytes| Ok(out.write_all(bytes)?))
     }
 
-    fn error(&self, trouble: Trouble) -> Error {
-        match trouble {
-            Trouble::Said(error) => error,
-            Trouble::Write(error) => Error::cannot_write(self.output, &error),
-        }
+    /// An error of a write is about the file, not about standard output.
+    fn error(&self, error: Error) -> Error {
+        error.of_output().map(|reason| Error::cannot_write(self.output, reason)).unwrap_or(error)
     }
 
     /// The tensors, as a writer of models needs them.
@@ -133,18 +129,6 @@ impl Plan<'_> {
     fn gguf(&self) -> Result<gguf::Plan<'_>, Error> {
         let pairs = self.metadata.as_deref().unwrap_or_default();
         gguf::Plan::of(self.specs(), pairs).map_err(|error| self.input.about(error.to_string()))
-    }
-}
-
-/// An error of this command or of the output.
-enum Trouble {
-    Said(Error),
-    Write(io::Error),
-}
-
-impl From<io::Error> for Trouble {
-    fn from(error: io::Error) -> Self {
-        Self::Write(error)
     }
 }
 

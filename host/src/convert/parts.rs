@@ -20,11 +20,11 @@ use std::path::{Path, PathBuf};
 pub fn reject_parts(groups: &[Group], output: &Path) -> Result<(), Error> {
     let files = || groups.iter().flat_map(|group| &group.files);
     let given: HashSet<PathBuf> = files().filter_map(|file| file.path.canonicalize().ok()).collect();
-    let mut complete = HashSet::new();
+    let mut seen = HashSet::new();
     for Found { path, .. } in groups.iter().filter(|group| group.index.is_none()).flat_map(shards) {
         let Some((shard, suffix)) = shard_of(path).filter(|_| !is_same_shard(path, output)) else { continue };
         let folder = path.parent().unwrap_or(Path::new(""));
-        if complete.contains(&(folder, shard.stem, shard.count, suffix)) {
+        if !seen.insert((folder, shard.stem, shard.count, suffix)) {
             continue;
         }
         let mut names = (1..=shard.count).map(|number| shard.name(number, suffix));
@@ -32,15 +32,12 @@ pub fn reject_parts(groups: &[Group], output: &Path) -> Result<(), Error> {
             |name: &String| folder.join(name).canonicalize().is_ok_and(|path| given.contains(&path));
         if let Some(missing) = names.find(|name| !is_given(name)) {
             let (number, count, missing) = (shard.number, shard.count, quoted(&missing));
-            return Err(Error::about(
-                path,
-                format!(
-                    "is shard {number} of {count}, and {missing} is not among the inputs; give all shards, \
-                     their index or their directory"
-                ),
-            ));
+            let sentence = format!(
+                "is shard {number} of {count}, and {missing} is not among the inputs; give all shards, \
+                 their index or their directory"
+            );
+            return Err(Error::about(path, sentence));
         }
-        complete.insert((folder, shard.stem, shard.count, suffix));
     }
     Ok(())
 }
@@ -52,22 +49,19 @@ pub fn reject_parts(groups: &[Group], output: &Path) -> Result<(), Error> {
 pub fn check_splits(input: &Input, (output, kind): (&Path, Kind)) -> Result<(), Error> {
     let parts = input.files.iter().filter_map(|file| Some((file, file.foreign()?.split?)));
     let parts = parts.filter(|(file, _)| !is_same_shard(&file.path, output));
-    let mut by_number: BTreeMap<u64, &Source> = BTreeMap::new();
-    let mut first: Option<(&Source, Split)> = None;
+    let (mut by_number, mut first) = (BTreeMap::new(), None);
     for (file, split) in parts {
         let Split { number, count, .. } = split;
-        let about = |sentence: String| Err(Error::about(&file.path, sentence));
-        if let Some((other, first)) = first
-            && first.count != count
-        {
-            let other = shown_path(&other.path);
-            return about(format!("is one of {count} parts, and {other} one of {}", first.count));
-        }
-        first = first.or(Some((file, split)));
-        if let Some(other) = by_number.insert(number, file) {
-            let other = shown_path(&other.path);
-            return about(format!("is part {} of {count}, as {other} is", number + 1));
-        }
+        let (one, Split { count: due, .. }) = *first.get_or_insert((file, split));
+        let other: Option<&Source> = by_number.insert(number, file);
+        let sentence = match other {
+            _ if due != count => {
+                format!("is one of {count} parts, and {} one of {due}", shown_path(&one.path))
+            }
+            Some(other) => format!("is part {} of {count}, as {} is", number + 1, shown_path(&other.path)),
+            None => continue,
+        };
+        return Err(Error::about(&file.path, sentence));
     }
     let Some((file, Split { number, count, tensors })) = first.filter(|_| !kind.is_numpy()) else {
         return Ok(());

@@ -5,7 +5,7 @@ use crate::error::Error;
 use crate::input::model::{Tensor, bytes_of};
 use crate::lint::finding::{Code, Finding};
 use crate::tensor::sums::sums_of;
-use crate::text::{grouped, human, quoted};
+use crate::text::{grouped, human, listed, quoted};
 use crate::work::Work;
 use std::collections::HashMap;
 
@@ -67,14 +67,8 @@ fn finding(group: &[Tensor<'_>]) -> Finding {
     let second = &group[1];
     let others = group.len() as u64 - 1;
     let wasted = second.byte_len().saturating_mul(others);
-    let names: Vec<String> = group.iter().take(NAMED).map(|tensor| quoted(tensor.name())).collect();
-    let more = group.len().saturating_sub(NAMED) as u64;
-    let more = if more > 0 { format!(" and {} more", grouped(more)) } else { String::new() };
-    let message = format!(
-        "{} equal tensors, which waste {}: {}{more}",
-        grouped(others + 1),
-        human(wasted),
-        names.join(", ")
-    );
+    let names = listed(group.iter().map(|tensor| quoted(tensor.name())), NAMED, others + 1);
+    let (count, wasted) = (grouped(others + 1), human(wasted));
+    let message = format!("{count} equal tensors, which waste {wasted}: {names}");
     Finding::new(Code::Duplicate, second.in_file().start, Some(second.name()), message)
 }

@@ -164,21 +164,16 @@ fn about_order(tensors: &[(&Entry, IndexedTensor<'_>)], found: &mut Vec<Finding>
 }
 
 fn about_format(file: &Part, found: &mut Vec<Finding>) {
-    let (code, message) = match file.metadata().map(|pairs| pairs.get("format")) {
-        None => (
-            Code::MetadataFormat,
-            "there is no metadata with the key \"format\": transformers 4.26 to 4.47 rejects the file"
-                .to_owned(),
-        ),
-        Some(None) => (
-            Code::MetadataFormat,
-            "the metadata has no key \"format\": transformers 4.26 to 4.57 rejects the file".to_owned(),
-        ),
+    let (missing, last) = match file.metadata().map(|pairs| pairs.get("format")) {
+        None => ("there is no metadata with the key", "4.47"),
+        Some(None) => ("the metadata has no key", "4.57"),
         Some(Some(value)) if FORMATS.contains(&value.as_str()) => return,
         Some(Some(value)) => {
             let known = "transformers 4.26 to 4.57 accepts only pt, tf, flax and mlx";
-            (Code::MetadataValue, format!("the metadata has the format {}, but {known}", quoted(value)))
+            let message = format!("the metadata has the format {}, but {known}", quoted(value));
+            return found.push(Finding::new(Code::MetadataValue, TEXT, None, message));
         }
     };
-    found.push(Finding::new(code, TEXT, None, message));
+    let message = format!("{missing} \"format\": transformers 4.26 to {last} rejects the file");
+    found.push(Finding::new(Code::MetadataFormat, TEXT, None, message));
 }

@@ -8,31 +8,20 @@ use crate::input::discover::{Folders, reject_partial_models};
 use crate::input::model::Model;
 use crate::input::open::open_file;
 use crate::input::remote::{Reader, Storage, check_output_directory};
-use crate::tensor::sums::first_unlisted;
+use crate::tensor::sums::{SUMS, first_unlisted};
 use crate::text::quoted;
 use crate::work::Work;
 use embedded_safetensors::ReadAt;
 use safetensors_files::checkpoint::write_checkpoint;
-use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-/// The file that marks a directory as a checkpoint.
-const SUMS: &str = "SHA256SUMS";
-
 /// The files to copy: validated models, and other files with their lengths.
 pub struct Contents {
     models: Vec<Model>,
     others: Vec<(PathBuf, File, u64)>,
-}
-
-/// The name and the length of a file in a checkpoint.
-#[derive(Serialize)]
-pub struct Copied {
-    file: String,
-    pub bytes: u64,
 }
 
 impl Contents {
@@ -100,8 +89,8 @@ impl Contents {
         })
     }
 
-    /// Copies the files into a checkpoint.
-    pub fn write(&self, context: &Context, folder: &Path, force: bool) -> Result<Vec<Copied>, Error> {
+    /// Copies the files into a checkpoint, and returns their names and lengths.
+    pub fn write(&self, context: &Context, folder: &Path, force: bool) -> Result<Vec<(String, u64)>, Error> {
         let sources = self.by_name()?;
         check_output_path(folder, force)?;
         let work = context.work("copying", sources.values().map(|source| source.len).sum());
@@ -116,7 +105,7 @@ impl Contents {
         });
         broken.map_or(Ok(()), Err)?;
         written?;
-        Ok(sources.into_iter().map(|(file, source)| Copied { file, bytes: source.len }).collect())
+        Ok(sources.into_iter().map(|(file, source)| (file, source.len)).collect())
     }
 }
 

@@ -170,18 +170,3 @@ fn has_name(finding: &Finding) -> bool {
     let outermost = finding.name.as_ref().and_then(|name| name.module.split('.').next());
     outermost.is_some_and(|text| !text.is_empty() && !text.contains(char::is_control))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::says_objects;
-
-    #[test]
-    fn types_of_objects_are_whole_texts() {
-        for header in ["'O'", "\"|O\"", "'>O8'", "[('a','=O')]"] {
-            assert!(says_objects(header.as_bytes()), "{header}");
-        }
-        for header in ["('Open','<f8')", "'O\"", "'OO'", "'|'", "'"] {
-            assert!(!says_objects(header.as_bytes()), "{header}");
-        }
-    }
-}

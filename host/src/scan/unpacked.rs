@@ -80,7 +80,7 @@ impl<R: Read> Read for Lenient<R> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Left, Lenient, SCANNED};
+    use super::{Left, Lenient};
     use std::io::{self, ErrorKind, Read};
 
     struct Fails(fn() -> io::Error);
@@ -99,13 +99,5 @@ mod tests {
             !is_end(|| ErrorKind::PermissionDenied.into()) && !is_end(|| io::Error::from_raw_os_error(22))
         );
         assert!(!is_end(|| Left::new(0).check().unwrap_err()));
-    }
-
-    #[test]
-    fn every_byte_counts() {
-        let left = Left::new(3);
-        assert_eq!(left.count(1, &[1, 2][..]).read(&mut [0; 4]).expect("few"), 2);
-        assert!(left.count(1, &[1, 2][..]).read(&mut [0; 4]).is_err() && left.check().is_err());
-        assert!(Left::new(24).count(SCANNED, &[1, 2, 3][..]).read(&mut [0; 3]).is_err());
     }
 }

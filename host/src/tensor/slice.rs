@@ -196,6 +196,7 @@ fn runs(tensor: &Tensor<'_>, ranges: &[AxisRange]) -> Vec<Range<u64>> {
     merged
 }
 
-fn about(path: &Path, tensor: &Tensor<'_>, sentence: &str) -> Error {
+/// An error about a tensor.
+pub fn about(path: &Path, tensor: &Tensor<'_>, sentence: &str) -> Error {
     Error::about(path, format!("tensor {}: {sentence}", quoted(tensor.name())))
 }

@@ -19,6 +19,15 @@ pub fn shown_path(path: &Path) -> String {
     shown_text(&path.to_string_lossy())
 }
 
+/// The first names of so many, and the number of others.
+pub fn listed(names: impl Iterator<Item = String>, most: usize, count: u64) -> String {
+    let names: Vec<String> = names.take(most).collect();
+    match count.saturating_sub(names.len() as u64) {
+        0 => names.join(", "),
+        others => format!("{} and {} more", names.join(", "), grouped(others)),
+    }
+}
+
 /// A question about the most similar name, which follows a sentence; empty if none is similar.
 pub fn did_you_mean<'n>(name: &str, known: impl IntoIterator<Item = &'n str>) -> String {
     let alike = known.into_iter().map(|other| (strsim::jaro_winkler(name, other), other));

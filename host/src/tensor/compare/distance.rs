@@ -165,13 +165,6 @@ mod tests {
     }
 
     #[test]
-    fn either_tolerance_is_enough() {
-        let beyond = |tolerance| measured(&[100.0, 0.001], &[101.0, 0.002], tolerance).beyond;
-        let tolerances = [(0.0, 0.0), (0.01, 0.0), (0.0, 0.01), (0.01, 0.01), (1.0, 0.0)];
-        assert_eq!(tolerances.map(beyond), [2, 1, 1, 0, 0]);
-    }
-
-    #[test]
     fn what_is_not_finite_is_equal_to_itself_and_never_near() {
         let (nan, inf) = (f64::NAN, f64::INFINITY);
         let (a, b) = ([nan, inf, nan, inf, 1.0, inf], [-nan, inf, 1.0, 2.0, -inf, -inf]);
@@ -179,17 +172,6 @@ mod tests {
         assert_eq!((distance.differing, distance.not_finite, distance.beyond), (4, 4, 4));
         assert_eq!(distance.not_finite_at.map(|place| place.index), Some(vec![12]));
         assert_eq!((distance.max_abs, distance.mean_abs), (0.0, 0.0));
-    }
-
-    #[test]
-    fn integers_are_exact() {
-        let (a, b) = ([i64::MAX, i64::MIN, -1], [u64::MAX >> 1, u64::MAX, u64::MAX]);
-        let distance = measured(&a, &b, (0.0, 0.0));
-        assert_eq!((distance.differing, distance.max_abs), (2, 27_670_116_110_564_327_423_f64));
-        let distance = measured(&[(1_i64 << 53) + 1], &[9_007_199_254_740_992.0], (0.0, 0.0));
-        assert_eq!((distance.differing, distance.max_abs), (1, 1.0));
-        let same = measured(&[1_i64 << 60], &[1_152_921_504_606_846_976.0], (0.0, 0.0));
-        assert_eq!((same.values, same.differing), (1, 0));
     }
 
     #[test]

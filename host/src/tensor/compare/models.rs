@@ -5,8 +5,7 @@ use crate::context::Context;
 use crate::error::Error;
 use crate::input::model::{Model, Tensor, bytes_of, threads_for};
 use crate::input::remote;
-use crate::tensor::sums::{Sum, sums_of};
-use crate::threads::in_order;
+use crate::tensor::sums::{Sum, collect, sums_of};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -97,12 +96,8 @@ pub fn compare<'m>(
     let read: Vec<Tensor<'_>> = both.iter().flat_map(|(a, b)| [*a, *b]).collect();
     let work = context.work("comparing", bytes_of(&read));
     let pair = |(a, b): &(Tensor<'m>, Tensor<'m>)| Pair::of(a, b, policy, &work);
-    let mut tensors = Vec::new();
     remote::expect(both.iter().filter(|(a, b)| a.dims() == b.dims()).flat_map(|(a, b)| [*a, *b]));
-    in_order(&both, threads_for(&read), pair, |pair| {
-        tensors.push(pair?);
-        Ok::<_, Error>(())
-    })?;
+    let tensors = collect(&both, threads_for(&read), pair)?;
     let (only_in_a, only_in_b) = renamed(context, &only_a, &only_b)?;
     a.check_unchanged()?;
     b.check_unchanged()?;

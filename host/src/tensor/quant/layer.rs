@@ -4,7 +4,7 @@ use super::packing::{IN_INTEGER, MIDDLE, Packing};
 use super::rewrite::{integers, zero_points};
 use crate::error::Error;
 use crate::input::model::{Model, Tensor};
-use crate::text::quoted;
+use crate::tensor::slice::about;
 use embedded_safetensors::Dtype;
 use std::path::Path;
 
@@ -152,8 +152,4 @@ fn must_have_dims(path: &Path, tensor: &Tensor<'_>, dims: [u64; 2]) -> Result<()
         tensor.dims()
     );
     Err(about(path, tensor, &sentence))
-}
-
-pub fn about(path: &Path, tensor: &Tensor<'_>, sentence: &str) -> Error {
-    Error::about(path, format!("tensor {}: {sentence}", quoted(tensor.name())))
 }

@@ -67,24 +67,3 @@ impl Packing {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::Packing::{Awq, Gptq, GptqV2};
-
-    #[test]
-    fn nibbles_are_in_the_order_of_outputs() {
-        assert_eq!(Gptq.values(0x7654_3210), [0, 1, 2, 3, 4, 5, 6, 7]);
-        // AWQ packs the outputs 0, 2, 4, 6, 1, 3, 5, 7 from the lowest bits on.
-        assert_eq!(Awq.values(0x7531_6420), [0, 1, 2, 3, 4, 5, 6, 7]);
-    }
-
-    #[test]
-    fn zero_points_of_the_first_format_are_one_more() {
-        assert_eq!([Gptq, GptqV2, Awq].map(|packing| packing.zero_point(7)), [Some(8), Some(7), Some(7)]);
-        assert_eq!([Gptq, GptqV2, Awq].map(|packing| packing.zero_point(15)), [None, Some(15), Some(15)]);
-        assert_eq!([7, 8, 9].map(|zero| GptqV2.instead(zero)), [Some(Gptq), None, None]);
-        assert_eq!([7, 8, 9].map(|zero| Gptq.instead(zero)), [None, None, Some(GptqV2)]);
-        assert_eq!([7, 8, 9].map(|zero| Awq.instead(zero)), [None; 3]);
-    }
-}

@@ -1,10 +1,11 @@
 //! Produces the new tensors of a layer: transposed, and with two values a byte.
 
-use super::layer::{Layer, Part, about};
+use super::layer::{Layer, Part};
 use super::packing::{INTEGER, Packing};
 use crate::error::Error;
 use crate::input::model::Tensor;
 use crate::output::model::Take;
+use crate::tensor::slice::about;
 use crate::work::Work;
 use std::path::Path;
 

@@ -122,17 +122,18 @@ fn sums_in_one_pass(
     Ok((whole.finalize().into(), sums))
 }
 
-fn collect<T: Sync>(
+/// What is made of each item, in order, on several threads.
+pub fn collect<T: Sync, R: Send>(
     items: &[T],
     threads: NonZero<usize>,
-    sum: impl Fn(&T) -> Result<Sum, Error> + Sync,
-) -> Result<Vec<Sum>, Error> {
-    let mut sums = Vec::with_capacity(items.len());
-    in_order(items, threads, sum, |sum| {
-        sums.push(sum?);
+    make: impl Fn(&T) -> Result<R, Error> + Sync,
+) -> Result<Vec<R>, Error> {
+    let mut all = Vec::with_capacity(items.len());
+    in_order(items, threads, make, |made| {
+        all.push(made?);
         Ok::<_, Error>(())
     })?;
-    Ok(sums)
+    Ok(all)
 }
 
 fn sum_in(part: &Part, range: Range<u64>, work: &Work) -> Result<Sum, Error> {

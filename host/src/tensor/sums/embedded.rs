@@ -11,7 +11,6 @@ use embedded_safetensors::{
     integrity::{EmbeddedSum, Sha256, Verifier},
 };
 use safetensors_files::{ModelEditor, SaveMethod};
-use serde::Serialize;
 use std::ops::ControlFlow;
 use std::path::Path;
 
@@ -41,22 +40,13 @@ fn embedded_sum(context: &Context, path: &Path) -> Result<EmbeddedSum, Error> {
     })
 }
 
-/// How a sum was embedded.
-#[derive(Serialize)]
-pub struct Embedded {
-    pub sha256: String,
-    /// Only the header was written.
-    pub in_place: bool,
-    /// The padding that a copy does not have.
-    pub padding_left_out: Padding,
-}
-
 /// Embeds the sum of a model in it, in place or by a new file that replaces it, and verifies the result.
+/// Returns the sum, whether only the header was written, and the padding that a new file does not have.
 ///
 /// # Errors
 /// The model is invalid, or cannot be read or written; interruption by the user: the file is unchanged then.
 /// The new file cannot be read again, or has another sum.
-pub fn embed(context: &Context, path: &Path) -> Result<Embedded, Error> {
+pub fn embed(context: &Context, path: &Path) -> Result<(String, bool, Padding), Error> {
     Model::open(context, path)?;
     let mut editor = ModelEditor::open(path)?;
     let mut padding = Padding::default();
@@ -74,6 +64,5 @@ pub fn embed(context: &Context, path: &Path) -> Result<Embedded, Error> {
         return Err(Error::bad(path, "changed", "was changed while its sum was embedded"));
     }
     let in_place = saved == SaveMethod::InPlace;
-    let padding_left_out = if in_place { Padding::default() } else { padding };
-    Ok(Embedded { sha256: digits(&stored), in_place, padding_left_out })
+    Ok((digits(&stored), in_place, if in_place { Padding::default() } else { padding }))
 }

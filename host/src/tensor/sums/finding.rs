@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::exit::Exit;
-use crate::json::About;
+use crate::json::about;
 use crate::output::stdout::complain;
 use crate::print::diagnostic::text;
 use crate::text::{quoted, shown_path};
@@ -93,7 +93,7 @@ pub fn print_difference(file: &Path, difference: Option<&Difference>, out: &mut 
 impl Serialize for Found {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         match &self.difference {
-            Ok(more) => About { file: &self.name.to_string_lossy(), ok: more.is_none(), more }.serialize(to),
+            Ok(more) => about(&self.name, more.is_none(), more).serialize(to),
             Err(error) => error.serialize(to),
         }
     }

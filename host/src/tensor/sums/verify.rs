@@ -7,12 +7,12 @@ use crate::exit::Exit;
 use crate::input::model::Model;
 use crate::input::open::open_file;
 use crate::print::diagnostic::text;
-use crate::tensor::sums::digest::{sum_at, sums_of};
+use crate::tensor::sums::digest::{collect, sum_at, sums_of};
 use crate::tensor::sums::finding::{Difference, Found, Tensor, Tensors};
 use crate::tensor::sums::list::{self, Expected, is_below, read};
 use crate::text::number::digits;
 use crate::text::quoted;
-use crate::threads::{cores, in_order};
+use crate::threads::cores;
 use crate::work::Work;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -21,8 +21,8 @@ use std::path::{Path, PathBuf};
 
 /// The maximum length of a list; a million tensors need less.
 const LONGEST: u64 = 256 << 20;
-/// The list of a checkpoint.
-const SUMS: &str = "SHA256SUMS";
+/// The list of a checkpoint, which marks its directory.
+pub const SUMS: &str = "SHA256SUMS";
 
 /// Verifies the files of a list, or of a checkpoint if the path is a directory. Names in a list may be any
 /// path, as for `sha256sum`.
@@ -119,12 +119,7 @@ fn check(context: &Context, folder: &Path, expected: &[Expected]) -> Result<Vec<
     let lens = files.iter().map(|(_, path)| fs::metadata(path).map_or(0, |metadata| metadata.len()));
     let work = context.work("verifying", lens.sum());
     let found = |(file, path): &(&Expected, PathBuf)| examine(context, file, path, &work);
-    let mut all = Vec::new();
-    in_order(&files, cores(), found, |found| {
-        all.push(found?);
-        Ok::<_, Error>(())
-    })?;
-    Ok(all)
+    collect(&files, cores(), found)
 }
 
 /// Only interruption ends the work: other files may be unchanged.
