@@ -63,7 +63,10 @@ impl Scan {
             Err(error) if self.json || exit == Exit::Bad => {
                 show(self.json, error, |out| writeln!(out, "{}", text(error)))
             }
-            Err(error) => Ok(complain(text(error))),
+            Err(error) => {
+                complain(text(error));
+                Ok(())
+            }
         }
     }
 
