@@ -44,15 +44,6 @@ pub fn print_with<W: Write, E: From<io::Error>>(
     written
 }
 
-/// An object about a file: its name, whether it is good, and further members.
-#[derive(Serialize)]
-pub struct About<'a, T> {
-    pub file: &'a str,
-    pub ok: bool,
-    #[serde(flatten)]
-    pub more: T,
-}
-
 /// An object with these members, in this order: a value of a type that nothing else names. A member may have
 /// attributes of serde, and is a variable of its name if no value is given.
 macro_rules! object {
@@ -70,7 +61,7 @@ macro_rules! object {
 }
 pub(crate) use object;
 
-/// As [`About`].
+/// An object about a file: its name, whether it is good, and further members.
 pub fn about<T: Serialize>(file: &Path, ok: bool, more: T) -> impl Serialize {
     object! { file: file.to_string_lossy(), ok, #[serde(flatten)] more }
 }
@@ -177,14 +168,16 @@ impl Formatter for Lines<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{About, List, Map, print};
+    use super::{List, Map, about, print};
+
+    use std::path::Path;
 
     #[test]
     fn printed_values_are_one_line_that_is_safe_and_reads_back() {
         let text: String = ('\0'..='\u{17f}').chain("\u{200b}\u{202e}\u{feff}層\u{1f600}".chars()).collect();
         let (mut out, floats) = (Vec::new(), [0.0, f64::INFINITY, f64::NAN]);
         let more = Map([("list", List(floats.iter())), ("none", List([].iter()))].into_iter());
-        print(&mut out, &About { file: &text, ok: true, more }).expect("writing to a Vec");
+        print(&mut out, &about(Path::new(&text), true, more)).expect("writing to a Vec");
         let line = String::from_utf8(out).expect("UTF-8");
         assert!(line.ends_with("\",\"ok\":true,\"list\":[0.0,null,null],\"none\":[]}\n"), "{line}");
         let read: serde_json::Value = serde_json::from_str(&line).expect("JSON");

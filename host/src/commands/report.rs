@@ -7,17 +7,17 @@ use crate::context::Context;
 use crate::error::{Error, Outcome};
 use crate::exit::Exit;
 use crate::input::model::{Model, Tensor, bytes_of};
-use crate::json::{self, About};
+use crate::json::{about, object};
 use crate::lint::lint;
 use crate::output::file::{Product, check_output_path, check_stdout_use};
 use crate::output::overwrite::{check_not_in_model, check_not_input};
+use crate::output::stdout::show;
 use crate::print::diagnostic::line;
 use crate::report;
 use crate::tensor::stats::measure;
-use crate::text::{grouped, shown_text};
-use serde::Serialize;
+use crate::text::{grouped, shown_path};
 use std::ffi::OsStr;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// Write one HTML page about a model: layout, tensors, statistics, metadata and findings
@@ -77,21 +77,14 @@ impl Run for Report {
 
 impl Report {
     fn tell(&self, output: &Path, bytes: u64) -> io::Result<()> {
-        #[derive(Serialize)]
-        struct Page<'p> {
-            output: &'p str,
-            bytes: u64,
+        if !self.json && output == Path::new("-") {
+            return Ok(());
         }
-        let (file, output) = (&*self.model.to_string_lossy(), &*output.to_string_lossy());
-        let mut out = io::stdout().lock();
-        if self.json {
-            json::print(&mut out, &About { file, ok: true, more: Page { output, bytes } })
-        } else if output == "-" {
-            Ok(())
-        } else {
-            let (file, output) = (shown_text(file), shown_text(output));
+        let page = object! { output: output.to_string_lossy(), bytes };
+        show(self.json, &about(&self.model, true, page), |out| {
+            let (file, output) = (shown_path(&self.model), shown_path(output));
             writeln!(out, "{output}: the report on {file}, {} bytes", grouped(bytes))
-        }
+        })
     }
 }
 

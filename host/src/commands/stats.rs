@@ -7,7 +7,7 @@ use crate::error::Outcome;
 use crate::exit::Exit;
 use crate::input::model::{Model, bytes_of};
 use crate::input::selection::Selection;
-use crate::json::{self, About};
+use crate::json::{self, about};
 use crate::print::diagnostic::say;
 use crate::print::verdict::Sound;
 use crate::tensor::stats::{ERROR, Edge, Listing, Part, Row, measure, table, total};
@@ -81,7 +81,7 @@ impl Stats {
         if json {
             let bytes = model.file_lens();
             let more = Listing { bytes, tensors: &rows, total: &all, quantile_error: ERROR };
-            json::print(&mut out, &About { file: &model.path().to_string_lossy(), ok: true, more })?;
+            json::print(&mut out, &about(model.path(), true, more))?;
         } else {
             Sound::of(&model).write(file, &mut out)?;
             if count > 0 {

@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::input::model::{Model, Part, Tensor};
-use crate::json::{self, About, List, Map};
+use crate::json::{self, List, Map, about};
 use crate::print::facts::{Facts, ForDevice, OfDtype, alignment};
 use crate::print::parameters::{self, Unpacked};
 use crate::print::picture::block;
@@ -142,8 +142,7 @@ impl Listing<'_> {
             unpacked: self.unpacked.members(),
             tree: tree.as_ref().map(Tree::branches),
         };
-        let file = model.path().to_string_lossy();
-        Ok(json::print(out, &About { file: &file, ok: true, more })?)
+        Ok(json::print(out, &about(model.path(), true, more))?)
     }
 }
 

@@ -4,7 +4,7 @@ use super::diagnostic::painted;
 use crate::error::Error;
 use crate::exit::Exit;
 use crate::input::model::Model;
-use crate::json::{self, About};
+use crate::json::{self, about};
 use crate::output::stdout::complain;
 use crate::text::terminal::Stream;
 use crate::text::{counted, shown_text};
@@ -55,10 +55,7 @@ impl Sound {
 pub fn print(verdict: &Result<Sound, Error>, file: &Path, json: bool) -> io::Result<Exit> {
     let mut out = io::stdout().lock();
     match verdict {
-        Ok(sound) if json => {
-            let about = About { file: &file.to_string_lossy(), ok: true, more: sound };
-            json::print(&mut out, &about)?;
-        }
+        Ok(sound) if json => json::print(&mut out, &about(file, true, sound))?,
         Ok(sound) => sound.write(file, &mut out)?,
         Err(error) if json => json::print(&mut out, error)?,
         Err(error) if error.exit() == Exit::Bad => writeln!(out, "{}", painted(error, Stream::Out))?,
