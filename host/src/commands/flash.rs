@@ -108,7 +108,7 @@ impl Flash {
         };
         let output = self.output.as_ref().map(|output| output.to_string_lossy());
         let erased = image.place.touched();
-        let about = object! {
+        let flashed = object! {
             #[serde(flatten)] output: output.as_ref().map(|output| object! { output }),
             done,
             chip: &chip.name,
@@ -120,7 +120,7 @@ impl Flash {
             sha256,
         };
         let (bytes, range) = (grouped(image.len()), span(&image.range));
-        show(self.json, &about(&self.model, true, about), |out| match &output {
+        show(self.json, &about(&self.model, true, flashed), |out| match &output {
             Some(output) => {
                 writeln!(out, "{}: {bytes} bytes for {range}, sha256 {sha256}", shown_text(output))
             }
