@@ -122,7 +122,7 @@ fn sums_in_one_pass(
     Ok((whole.finalize().into(), sums))
 }
 
-/// What is made of each item, in order, on several threads.
+/// Makes something of each item on several threads, and returns all of it in the order of the items.
 pub fn collect<T: Sync, R: Send>(
     items: &[T],
     threads: NonZero<usize>,
