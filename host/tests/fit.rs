@@ -211,7 +211,7 @@ safetensors: no chip name contains "zzz"
         ("--at 0x10001000", "nRF52840_xxAA that is not for data; flash is at 0x00000000..0x00100000"),
         ("--used much", "not a size; write it like 4096, 64K or 2M"),
         ("--used 0x20..0x10", "the range ends before it begins"),
-        ("--flash-size 2G", "not a size; write it like 4096, 64K or 2M"),
+        ("--flash-size 2X", "not a size; write it like 4096, 64K or 2M"),
         ("--align 24", "not a power of two"),
         ("--chip nRF52xxx_xxAA", "nRF52832_xxAA"),
         ("--chip STM32F411", "is ambiguous, 16 match: STM32F411CC, STM32F411CCUx, "),
