@@ -42,8 +42,8 @@ pub struct Table {
 
 impl Table {
     /// Creates a table with these titles and alignments.
-    pub fn new(columns: impl Into<Vec<Column>>) -> Self {
-        Self { columns: columns.into(), rows: Vec::new(), fit: None }
+    pub fn new(columns: impl IntoIterator<Item = Column>) -> Self {
+        Self { columns: columns.into_iter().collect(), rows: Vec::new(), fit: None }
     }
 
     pub fn push(&mut self, row: impl IntoIterator<Item = String>) {

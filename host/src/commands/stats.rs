@@ -7,13 +7,25 @@ use crate::error::Outcome;
 use crate::exit::Exit;
 use crate::input::model::{Model, bytes_of};
 use crate::input::selection::Selection;
-use crate::json::{self, about};
+use crate::json::{List, Map, about};
+use crate::output::stdout::show;
 use crate::print::diagnostic::say;
 use crate::print::verdict::Sound;
-use crate::tensor::stats::{ERROR, Edge, Listing, Part, Row, measure, table, total};
-use std::io::{self, BufWriter, Write};
+use crate::table::{Side, Table, number, wrapped};
+use crate::tensor::stats::{ERROR, Edge, Part, QUANTILES, Row, Spread, measure};
+use crate::text::terminal::{is_ascii, terminal_width};
+use crate::text::{counted, grouped, quoted_whole, share_of, short};
+use embedded_safetensors::Dtype;
+use serde::Serialize;
+use std::io::{self, Write};
 use std::num::NonZero;
 use std::path::Path;
+
+/// The titles of the columns with numbers.
+const NUMBERS: [&str; 11] =
+    ["values", "min", "1 %", "median", "99 %", "max", "mean", "std", "zeros", "NaN", "inf"];
+/// What a narrow terminal does without, in this order.
+const OPTIONAL: [&str; 9] = ["1 %", "99 %", "values", "median", "dtype", "mean", "histogram", "zeros", "inf"];
 
 /// Show minimum, maximum, mean, quantiles, zeros, NaN and a histogram of every tensor
 ///
@@ -77,19 +89,16 @@ impl Stats {
             None => {}
         }
         rows.truncate(self.top.map_or(usize::MAX, NonZero::get));
-        let mut out = BufWriter::new(io::stdout().lock());
-        if json {
-            let bytes = model.file_lens();
-            let more = Listing { bytes, tensors: &rows, total: &all, quantile_error: ERROR };
-            json::print(&mut out, &about(model.path(), true, more))?;
-        } else {
+        let (bytes, tensors) = (model.file_lens(), List(rows.iter().map(entry)));
+        let more = Listing { bytes, tensors, total: all, quantile_error: ERROR };
+        show(json, &about(model.path(), true, more), |mut out| {
             Sound::of(&model).write(file, &mut out)?;
             if count > 0 {
                 table(&rows, &mut out)?;
                 total(&rows, count, &all, &mut out)?;
             }
-        }
-        out.flush()?;
+            Ok(())
+        })?;
         Ok(Exit::Good)
     }
 }
@@ -106,7 +115,106 @@ impl Key {
             (Self::Max, Some((_, max))) => max,
             (Self::Abs, Some((min, max))) => min.abs().max(max.abs()),
             (Self::Mean, _) => part.moments.mean(),
-            (Self::Std, _) => part.moments.deviation(),
+            (Self::Std, _) => part.moments.deviation,
         }
+    }
+}
+
+/// Prints the table, which fits the terminal if there is one.
+fn table(rows: &[Row<'_>], out: &mut impl Write) -> io::Result<()> {
+    let texts = ["tensor", "dtype"].map(|title| (title, Side::Left));
+    let numbers = NUMBERS.map(|title| (title, Side::Right));
+    let mut table = Table::new(texts.into_iter().chain(numbers).chain([("histogram", Side::Left)]));
+    rows.iter().for_each(|row| table.push(cells(row)));
+    if let Some(width) = terminal_width() {
+        table.fit(width, &OPTIONAL);
+    }
+    table.print(out)
+}
+
+fn cells(row: &Row<'_>) -> impl Iterator<Item = String> {
+    let Row { tensor, part, spread } = row;
+    let of_finite = match (part.min, part.max, spread) {
+        (Some(min), Some(max), Some(Spread { quantiles, .. })) => {
+            let about = if row.is_exact() { "" } else { "~" };
+            let [low, median, high] = [1, 4, 7].map(|index| format!("{about}{}", short(quantiles[index])));
+            let [mean, deviation] = [part.moments.mean(), part.moments.deviation].map(short);
+            [min.to_string(), low, median, high, max.to_string(), mean, deviation]
+        }
+        _ => ["-"; 7].map(str::to_owned),
+    };
+    let zeros = share_of(part.zeros, part.values);
+    let bars = spread.as_ref().map_or(String::new(), sparkline);
+    let of_all = [zeros, number(part.nan), number(part.infinities()), bars];
+    let about = [quoted_whole(tensor.name()), tensor.dtype().to_string(), number(part.values)];
+    about.into_iter().chain(of_finite).chain(of_all)
+}
+
+/// A bar for each part of the histogram, as high as its share of the highest one. No values have no bar.
+fn sparkline(spread: &Spread) -> String {
+    let bars = if is_ascii() { " .:-=+o*#" } else { " ▁▂▃▄▅▆▇█" };
+    let most = u128::from(spread.bars.iter().max().copied().unwrap_or(0).max(1));
+    let bar = |count: &u64| bars.chars().nth((u128::from(*count) * 8).div_ceil(most) as usize);
+    spread.bars.iter().filter_map(bar).collect()
+}
+
+/// Prints what is known about all of so many tensors together, and what the table does not say.
+fn total(rows: &[Row<'_>], count: usize, all: &Part, out: &mut impl Write) -> io::Result<()> {
+    let mut line = format!("  total: {}, {}", counted(count as u64, "tensor"), counted(all.values, "value"));
+    if let (Some(min), Some(max)) = (all.min, all.max) {
+        let (mean, deviation) = (short(all.moments.mean()), short(all.moments.deviation));
+        line += &format!(" from {min} to {max}, mean {mean}, std {deviation}");
+    }
+    let zeros = share_of(all.zeros, all.values);
+    line += &format!(", {zeros} zeros, {} NaN, {} infinite", grouped(all.nan), grouped(all.infinities()));
+    writeln!(out, "{}", wrapped(&line, terminal_width()))?;
+    if rows.iter().any(|row| !row.is_exact()) {
+        let line = format!(
+            "  ~: a quantile of buckets, at most {ERROR} of it away, all counts and extremes are exact"
+        );
+        writeln!(out, "{}", wrapped(&line, terminal_width()))?;
+    }
+    if rows.iter().any(|row| row.tensor.dtype() == Dtype::C64) {
+        writeln!(out, "  C64: the real and the imaginary part of an element are two values")?;
+    }
+    Ok(())
+}
+
+/// A file as JSON.
+#[derive(Serialize)]
+struct Listing<T> {
+    bytes: u64,
+    tensors: T,
+    /// All tensors together, also those that are left out.
+    total: Part,
+    /// The largest share of a quantile that it is away.
+    quantile_error: f64,
+}
+
+/// A tensor as JSON.
+#[derive(Serialize)]
+struct Entry<'r, Q> {
+    name: &'r str,
+    dtype: &'r str,
+    shape: &'r [u64],
+    #[serde(flatten)]
+    part: &'r Part,
+    quantiles: Option<Q>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    quantiles_exact: Option<bool>,
+    histogram: Option<&'r Spread>,
+}
+
+fn entry<'r>(row: &'r Row<'_>) -> Entry<'r, impl Serialize + use<'r>> {
+    let Row { tensor, part, spread } = row;
+    let quantiles = |spread: &Spread| Map(QUANTILES.iter().map(f64::to_string).zip(spread.quantiles));
+    Entry {
+        name: tensor.name(),
+        dtype: tensor.dtype().name(),
+        shape: tensor.dims(),
+        part,
+        quantiles: spread.as_ref().map(quantiles),
+        quantiles_exact: spread.as_ref().map(|_| row.is_exact()),
+        histogram: spread.as_ref(),
     }
 }

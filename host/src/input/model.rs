@@ -228,14 +228,10 @@ impl Model {
     }
 }
 
-/// Whether tensors must be read in order, because a server sends a file only in sequence.
-pub fn in_sequence(tensors: &[Tensor<'_>]) -> bool {
-    tensors.iter().any(|tensor| !tensor.model().has_ranges())
-}
-
-/// How many threads read these tensors.
+/// How many threads read these tensors: one if a server sends a file only in sequence.
 pub fn threads_for(tensors: &[Tensor<'_>]) -> NonZero<usize> {
-    if in_sequence(tensors) { NonZero::<usize>::MIN } else { cores() }
+    let has_ranges = tensors.iter().all(|tensor| tensor.model().has_ranges());
+    if has_ranges { cores() } else { NonZero::<usize>::MIN }
 }
 
 /// The bytes of all these tensors, for messages about progress: a server may claim more than a number holds.

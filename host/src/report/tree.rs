@@ -45,7 +45,7 @@ fn leaf(branch: &Branch<'_, '_>, Row { tensor, part, spread, .. }: &Row<'_>, pal
     let histogram = spread.as_ref().map(|spread| fill("histogram", &[&class, &steps(spread)]));
     let statistics = match (part.min, part.max) {
         (Some(min), Some(max)) => {
-            let (mean, deviation) = (short(part.moments.mean()), short(part.moments.deviation()));
+            let (mean, deviation) = (short(part.moments.mean()), short(part.moments.deviation));
             let zeros = share_of(part.zeros, part.values);
             format!("{min} to {max}, mean {mean}, std {deviation}, zeros {zeros}")
         }

@@ -5,18 +5,15 @@
 //! depend on the number of threads. Their quantiles come from buckets whose middle is near all of their
 //! values.
 
-mod buckets;
+mod counts;
 mod finite;
 mod moments;
 mod part;
-mod patterns;
-mod print;
 mod scan;
 mod spread;
 
-pub use buckets::ERROR;
+pub use counts::ERROR;
 pub use finite::{NotFinite, first_not_finite};
 pub use part::{Edge, Part};
-pub use print::{Listing, table, total};
 pub use scan::{Row, measure};
-pub use spread::Spread;
+pub use spread::{QUANTILES, Spread};

@@ -1,6 +1,6 @@
 //! What is known about the values of a part of a tensor.
 
-use crate::tensor::stats::moments::Moments;
+use crate::tensor::stats::moments::{Moments, side_by_side};
 use crate::text::short;
 use embedded_safetensors::Dtype;
 use safetensors_convert::numbers::{Decoder, is_float};
@@ -143,16 +143,10 @@ pub fn decode(dtype: Dtype, bytes: &[u8], values: &mut Vec<f64>) {
     }
 }
 
-/// The smallest and the largest value, in eight parts that the processor compares side by side.
 fn edges_of(values: &[f64]) -> Option<[f64; 2]> {
-    let (mut least, mut largest) = ([*values.first()?; 8], [*values.first()?; 8]);
-    let (whole, rest) = values.as_chunks::<8>();
-    for chunk in whole {
-        for ((least, largest), value) in least.iter_mut().zip(&mut largest).zip(chunk) {
-            *least = if value < least { *value } else { *least };
-            *largest = if value > largest { *value } else { *largest };
-        }
-    }
-    let all = |part: [f64; 8]| part.into_iter().chain(rest.iter().copied());
-    Some([all(least).fold(f64::INFINITY, f64::min), all(largest).fold(f64::NEG_INFINITY, f64::max)])
+    let wider = |[least, largest]: [f64; 2], value| {
+        [if value < least { value } else { least }, if value > largest { value } else { largest }]
+    };
+    let parts = side_by_side(values, [*values.first()?; 2], wider);
+    Some(parts.into_iter().flatten().fold(parts[0], wider))
 }

@@ -21,35 +21,47 @@ pub struct Spread {
     outside: u64,
 }
 
+/// Values of a range, and their number.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Cell {
+    pub low: f64,
+    pub high: f64,
+    pub count: u64,
+}
+
+impl Cell {
+    /// Of a value that occurs so many times; without the sign of a zero.
+    pub fn of(value: f64, count: u64) -> Self {
+        Self { low: value + 0.0, high: value + 0.0, count }
+    }
+}
+
 impl Spread {
-    /// Of values counted in cells, which are in ascending order. `range` returns the smallest and the largest
-    /// value that a cell may have. None without values.
+    /// Of cells in ascending order, each with values. None without cells.
     ///
-    /// Quantiles are those of numpy's default method: linear between the two values next to the rank.
-    pub fn of(counts: Vec<u64>, range: impl Fn(usize) -> [f64; 2]) -> Option<Self> {
-        let (mut ends, mut all) = (counts, 0);
-        for end in &mut ends {
-            all += *end;
-            *end = all;
-        }
+    /// Quantiles are those of numpy's default method: linear between the two values next to the rank. A cell
+    /// has its middle for all of its values.
+    pub fn of(cells: impl Iterator<Item = Cell> + Clone) -> Option<Self> {
+        let all: u64 = cells.clone().map(|cell| cell.count).sum();
         let last = all.checked_sub(1)?;
-        // A bucket has its middle for all of its values.
-        let cell = |rank: u64| range(ends.partition_point(|end| *end <= rank));
-        let value = |rank| {
-            let [low, high] = cell(rank);
-            low + (high - low) / 2.0
-        };
-        let rank = |share: f64| last as f64 * share;
-        let quantiles = QUANTILES.map(|share| {
-            let below = whole(rank(share)).min(last);
-            between(value(below), value((below + 1).min(last)), rank(share) - below as f64)
+        let (mut left, mut before) = (cells.clone().peekable(), 0);
+        // The cells around each rank, and how far it is from the first one.
+        let places = QUANTILES.map(|share| {
+            let rank = last as f64 * share;
+            let below = whole(rank).min(last);
+            while let Some(cell) = left.next_if(|cell| before + cell.count <= below) {
+                before += cell.count;
+            }
+            let (mut two, share) = (left.clone(), rank - below as f64);
+            let low = two.next().unwrap_or_default();
+            let is_other = share > 0.0 && before + low.count == below + 1;
+            (low, two.next().filter(|_| is_other).unwrap_or(low), share)
         });
+        let middle = |cell: Cell| f64::midpoint(cell.low, cell.high);
+        let quantiles = places.map(|(low, high, share)| between(middle(low), middle(high), share));
         // All values of the cells, so that the smallest and the largest of few are in the histogram.
-        let [from, _] = cell(whole(rank(QUANTILES[0])));
-        let [_, to] = cell(whole(rank(QUANTILES[QUANTILES.len() - 1]).ceil()).min(last));
-        let counts = ends.iter().scan(0, |before, &end| Some(end - std::mem::replace(before, end)));
-        let cells = counts.enumerate().filter(|(_, count)| *count > 0);
-        let bars = bars(cells.map(|(index, count)| (range(index), count)), from, to);
+        let [(Cell { low: from, .. }, ..), .., (_, Cell { high: to, .. }, _)] = places;
+        let bars = bars(cells, from, to);
         Some(Self { quantiles, from, to, bars, outside: all - bars.iter().sum::<u64>() })
     }
 }
@@ -69,20 +81,15 @@ fn whole(rank: f64) -> u64 {
 }
 
 /// The number of values in each of equal parts of the range. A cell of several parts is spread over them.
-fn bars(cells: impl Iterator<Item = ([f64; 2], u64)>, from: f64, to: f64) -> [u64; BARS] {
+fn bars(cells: impl Iterator<Item = Cell>, from: f64, to: f64) -> [u64; BARS] {
     let mut bars = [0; BARS];
     let width = (to / BARS as f64) - (from / BARS as f64);
+    // The whole distance may be larger than the largest number.
     let bar = |value: f64| {
-        let distance = value - from;
-        let bar = match width > 0.0 {
-            true if distance.is_finite() => whole(distance / width),
-            // The same for a range that is larger than the largest number.
-            true => whole(value / width - from / width),
-            false => 0,
-        };
+        let bar = whole((value / 2.0 - from / 2.0) / (width / 2.0));
         usize::try_from(bar).unwrap_or(BARS).min(BARS - 1)
     };
-    for ([low, high], count) in cells.filter(|([low, high], _)| *low >= from && *high <= to) {
+    for Cell { low, high, count } in cells.filter(|cell| cell.low >= from && cell.high <= to) {
         let (first, last) = (bar(low), bar(high));
         let parts = (last - first + 1) as u64;
         for (number, bar) in (0..).zip(&mut bars[first..=last]) {
@@ -94,17 +101,14 @@ fn bars(cells: impl Iterator<Item = ([f64; 2], u64)>, from: f64, to: f64) -> [u6
 
 #[cfg(test)]
 mod tests {
-    use super::{BARS, Spread};
+    use super::{BARS, Cell, Spread};
 
     fn of(values: &[f64]) -> Spread {
-        Spread::of(vec![1; values.len()], |index| [values[index]; 2]).expect("values")
+        Spread::of(values.iter().map(|value| Cell::of(*value, 1))).expect("values")
     }
 
     #[test]
-    fn quantiles_are_those_of_numpy() {
-        // np.quantile([1, 2, 4, 8, 16], [0.001, 0.05, 0.5, 0.95])
-        let [thousandth, _, twentieth, _, median, _, high, ..] = of(&[1.0, 2.0, 4.0, 8.0, 16.0]).quantiles;
-        assert_eq!([thousandth, twentieth, median, high], [1.004, 1.2, 4.0, 14.399_999_999_999_999]);
+    fn quantiles_of_the_largest_numbers_are_those_of_numpy() {
         let far = 1.7e308;
         let medians = [&[-far, far][..], &[-far, -far, far], &[-far, far, far]];
         assert_eq!(medians.map(|values| of(values).quantiles[4]), [0.0, -far, far]);
@@ -123,12 +127,9 @@ mod tests {
             assert!(spread.bars[0] > 0 && spread.bars[BARS - 1] > 0, "{spread:?}");
         }
         assert_eq!(of(&[-1.7e308, -1e307, 1.7e308]).bars[BARS / 2 - 1], 1);
-    }
-
-    #[test]
-    fn a_wide_cell_is_spread_over_its_bars() {
-        let ranges = [[0.0; 2], [0.0, 1.0], [1.0; 2]];
-        let spread = Spread::of(vec![100, 2402, 100], |index| ranges[index]).expect("values");
+        // A cell of several bars.
+        let cells = [Cell::of(0.0, 100), Cell { low: 0.0, high: 1.0, count: 2402 }, Cell::of(1.0, 100)];
+        let spread = Spread::of(cells.into_iter()).expect("values");
         assert_eq!((spread.bars.iter().sum::<u64>(), spread.outside), (2602, 0));
         assert_eq!(spread.bars[2..BARS - 1], [100; BARS - 3], "{:?}", spread.bars);
     }
