@@ -59,7 +59,7 @@ impl Run for Report {
                 check_not_in_model(&model, &output)?;
                 let tensors: Vec<Tensor<'_>> = model.tensors().collect();
                 let rows = measure(&tensors, &context.work("reading", bytes_of(&tensors)))?;
-                (report::valid(&name, &model, &rows, &lint(context, &model, &[])?), Ok(Exit::Good))
+                (report::valid(&name, &model, &rows, &lint(context, &model, &[])?), Ok(()))
             }
             Err(error) if error.exit() == Exit::Bad => {
                 check_not_input(&self.model, &output)?;
@@ -71,7 +71,16 @@ impl Run for Report {
         product.expect(page.len() as u64);
         product.put(page.as_bytes())?;
         product.finish()?;
-        verdict.and_then(|exit| Ok(self.tell(&output, page.len() as u64).map(|()| exit)?))
+        verdict?;
+        let (file, output) = (self.model.to_string_lossy(), output.to_string_lossy());
+        let bytes = page.len() as u64;
+        let about = About { file: &file, ok: true, more: Page { output: &output, bytes } };
+        let [page, of] = [&output, &file].map(|name| shown_text(name));
+        show(self.json, &about, |out| match &*output {
+            "-" => Ok(()),
+            _ => writeln!(out, "{page}: the report on {of}, {} bytes", grouped(bytes)),
+        })?;
+        Ok(Exit::Good)
     }
 }
 

@@ -2,14 +2,15 @@
 
 mod map;
 mod template;
-mod tree;
 
 use crate::input::model::Model;
 use crate::lint::Finding;
 use crate::print::facts::Facts;
-use crate::tensor::stats::Row;
-use crate::text::{counted, grouped, human, share_of};
+use crate::print::tree::{Branch, Tree};
+use crate::tensor::stats::{Row, Spread};
+use crate::text::{counted, grouped, human, share_of, short};
 use embedded_safetensors::{Dtype, validate::Summary};
+use std::collections::HashMap;
 use std::fmt::Display;
 use template::{beginning, fill, label};
 
@@ -22,6 +23,10 @@ const FINDINGS: usize = 10;
 /// The longest key or value of the metadata that is shown whole, in characters, and the most pairs.
 const VALUE: usize = 2000;
 const PAIRS: usize = 200;
+/// With more tensors, only the first level is unfolded.
+const FEW: usize = 200;
+/// Longer shapes are cut.
+const DIMS: usize = 16;
 
 /// A colour for each dtype of a model, in order of appearance: eight colours in three shades.
 struct Palette(Vec<Dtype>);
@@ -56,7 +61,7 @@ pub fn valid(name: &str, model: &Model, rows: &[Row<'_>], findings: &[Finding]) 
     let (tensors, parameters, odd) = (grouped(rows.len() as u64), grouped(facts.parameters()), grouped(odd));
     let (size, header) = (human(model.file_lens()), human(header));
     let (maps, findings) = (map::maps(model, &palette), lint(findings));
-    let (dtypes, metadata, tree) = (dtypes(&facts, &palette), metadata(model), tree::tree(rows, &palette));
+    let (dtypes, metadata, tree) = (dtypes(&facts, &palette), metadata(model), tree(rows, &palette));
     let facts: [&dyn Display; 6] = [&files, &tensors, &parameters, &size, &header, &odd];
     page(name, &fill("valid", &[&facts[..], &[&maps, &findings, &dtypes, &metadata, &tree]].concat()))
 }
@@ -117,9 +122,7 @@ fn dtypes(facts: &Facts, palette: &Palette) -> String {
 }
 
 fn metadata(model: &Model) -> String {
-    let Some(pairs) = model.metadata().filter(|pairs| !pairs.is_empty()) else {
-        return fill("no metadata", &[]);
-    };
+    let Some(pairs) = model.metadata().filter(|all| !all.is_empty()) else { return fill("no metadata", &[]) };
     let shown = pairs.iter().take(PAIRS);
     let shown = shown.map(|(key, value)| fill("pair", &[&beginning(key, VALUE), &beginning(value, VALUE)]));
     let table = fill("metadata", &[&shown.collect::<String>()]);
@@ -127,4 +130,59 @@ fn metadata(model: &Model) -> String {
         0 => table,
         more => table + &fill("more pairs", &[&grouped(more)]),
     }
+}
+
+/// The tree of all tensors.
+fn tree(rows: &[Row<'_>], palette: &Palette) -> String {
+    let tensors: Vec<_> = rows.iter().map(|row| row.tensor).collect();
+    let by_name: HashMap<&str, &Row<'_>> = rows.iter().map(|row| (row.tensor.name(), row)).collect();
+    let (tree, mut html, mut open) = (Tree::of(&tensors), String::new(), Vec::new());
+    for branch in tree.branches() {
+        while open.last().is_some_and(|depth| *depth >= branch.depth) {
+            open.pop();
+            html += "</details>";
+        }
+        html += &match branch.tensor.and_then(|tensor| by_name.get(tensor.name())) {
+            Some(row) => leaf(&branch, row, palette),
+            None => {
+                open.push(branch.depth);
+                let unfolded = if rows.len() <= FEW || branch.depth == 0 { " open" } else { "" };
+                let (tensors, size) = (counted(branch.tensors, "tensor"), human(branch.bytes));
+                let parameters = counted(branch.parameters, "parameter");
+                let name = label(&branch.name);
+                fill("group of tensors", &[&unfolded, &name, &tensors, &parameters, &size])
+            }
+        };
+    }
+    html + &"</details>".repeat(open.len())
+}
+
+fn leaf(branch: &Branch<'_, '_>, Row { tensor, part, spread, .. }: &Row<'_>, palette: &Palette) -> String {
+    let shape: Vec<String> = tensor.dims().iter().take(DIMS).map(|dim| grouped(*dim)).collect();
+    let more = if tensor.dims().len() > DIMS { " × …" } else { "" };
+    let shape = if shape.is_empty() { "scalar".to_owned() } else { shape.join(" × ") + more };
+    let class = palette.class(tensor.dtype());
+    let histogram = spread.as_ref().map(|spread| fill("histogram", &[&class, &steps(spread)]));
+    let statistics = match (part.min, part.max) {
+        (Some(min), Some(max)) => {
+            let (mean, deviation) = (short(part.moments.mean()), short(part.moments.deviation));
+            let zeros = share_of(part.zeros, part.values);
+            format!("{min} to {max}, mean {mean}, std {deviation}, zeros {zeros}")
+        }
+        _ if part.values == 0 => "no values".to_owned(),
+        _ => "no finite values".to_owned(),
+    };
+    let odd =
+        [(part.nan, "NaN"), (part.infinities(), "infinite")].into_iter().filter(|(count, _)| *count > 0);
+    let odd: String = odd.map(|(count, what)| fill("odd", &[&grouped(count), &what])).collect();
+    let (name, last, size) = (tensor.name(), label(&branch.name), human(branch.bytes));
+    let histogram = histogram.unwrap_or_else(|| "<svg></svg>".to_owned());
+    fill("tensor", &[&name, &last, &tensor.dtype(), &shape, &size, &histogram, &statistics, &odd])
+}
+
+/// The steps of the histogram, whose height is 22.
+fn steps(spread: &Spread) -> String {
+    let most = u128::from(spread.bars.iter().max().copied().unwrap_or(1).max(1));
+    let step = |count: &u64| 22 - u128::from(*count) * 20 / most - u128::from(*count > 0);
+    spread.bars.iter().map(|count| format!("V{}h1", step(count))).collect()
 }
