@@ -122,6 +122,8 @@ impl Scale {
                 }
             }
             ..=8 => {
+                // As an array, which needs no checks of the index.
+                let Some(words) = words.first_chunk_mut::<{ 4 << 8 }>() else { return };
                 let (fours, rest) = bytes.as_chunks::<4>();
                 for four in fours {
                     for (table, byte) in four.iter().enumerate() {
@@ -131,7 +133,6 @@ impl Scale {
                 rest.iter().for_each(|byte| words[usize::from(*byte)] += 1);
             }
             16 => {
-                // As an array, which needs no checks of the index.
                 let Some(words) = words.first_chunk_mut::<{ 1 << 16 }>() else { return };
                 let pairs = bytes.as_chunks::<2>().0.iter();
                 pairs.for_each(|word| words[usize::from(u16::from_le_bytes(*word))] += 1);
