@@ -17,7 +17,6 @@ use crate::report;
 use crate::tensor::stats::measure;
 use crate::text::{grouped, shown_path};
 use std::ffi::OsStr;
-use std::io;
 use std::path::{Path, PathBuf};
 
 /// Write one HTML page about a model: layout, tensors, statistics, metadata and findings
@@ -72,28 +71,16 @@ impl Run for Report {
         product.put(page.as_bytes())?;
         product.finish()?;
         verdict?;
-        let (file, output) = (self.model.to_string_lossy(), output.to_string_lossy());
         let bytes = page.len() as u64;
-        let about = About { file: &file, ok: true, more: Page { output: &output, bytes } };
-        let [page, of] = [&output, &file].map(|name| shown_text(name));
-        show(self.json, &about, |out| match &*output {
-            "-" => Ok(()),
-            _ => writeln!(out, "{page}: the report on {of}, {} bytes", grouped(bytes)),
+        let members = object! { output: output.to_string_lossy(), bytes };
+        show(self.json, &about(&self.model, true, members), |out| {
+            let (page, of) = (shown_path(&output), shown_path(&self.model));
+            match &*page {
+                "-" => Ok(()),
+                _ => writeln!(out, "{page}: the report on {of}, {} bytes", grouped(bytes)),
+            }
         })?;
         Ok(Exit::Good)
-    }
-}
-
-impl Report {
-    fn tell(&self, output: &Path, bytes: u64) -> io::Result<()> {
-        if !self.json && output == Path::new("-") {
-            return Ok(());
-        }
-        let page = object! { output: output.to_string_lossy(), bytes };
-        show(self.json, &about(&self.model, true, page), |out| {
-            let (file, output) = (shown_path(&self.model), shown_path(output));
-            writeln!(out, "{output}: the report on {file}, {} bytes", grouped(bytes))
-        })
     }
 }
 

@@ -16,7 +16,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::path::Path;
 
 /// The most slots, of 24 bytes each. With more names, the header is read more often.
-const MOST_SLOTS: u64 = 1 << 18;
+const MOST_SLOTS: u64 = 1 << 16;
 /// An entry of a header is seldom shorter.
 const ENTRY: u64 = 48;
 /// Longer names are compared piece by piece. Used only if two hashes are equal.

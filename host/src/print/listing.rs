@@ -115,7 +115,8 @@ impl Listing<'_> {
             row.truncate(shown);
             row
         };
-        fitted_to_terminal(Table::new(&columns[..shown])).print_rows(|| self.shown.iter().map(row), out)
+        fitted_to_terminal(Table::new(columns.into_iter().take(shown)))
+            .print_rows(|| self.shown.iter().map(row), out)
     }
 
     /// Prints one JSON object.

@@ -147,7 +147,7 @@ fn tree(rows: &[Row<'_>], palette: &Palette) -> String {
             None => {
                 open.push(branch.depth);
                 let unfolded = if rows.len() <= FEW || branch.depth == 0 { " open" } else { "" };
-                let (tensors, size) = (counted(branch.tensors, "tensor"), human(branch.bytes));
+                let (tensors, size) = (counted(branch.tensors.unwrap_or(0), "tensor"), human(branch.bytes));
                 let parameters = counted(branch.parameters, "parameter");
                 let name = label(&branch.name);
                 fill("group of tensors", &[&unfolded, &name, &tensors, &parameters, &size])
