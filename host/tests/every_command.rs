@@ -388,7 +388,7 @@ fn big_args(case: &Case) -> Vec<String> {
 fn interruption_ends_a_long_run() {
     let place = Place::new();
     for name in ["m", "n", "a.safetensors", "b.safetensors"] {
-        place.put_sparse(name, 1 << 40);
+        place.put_sparse_of("F8_E4M3", name, 1 << 40);
     }
     place.put("list", format!("{}  m\n", "0".repeat(64)).as_bytes());
     for args in [

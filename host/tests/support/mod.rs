@@ -66,7 +66,12 @@ impl Place {
 
     /// A model with one tensor of so many bytes, which takes no space on the disk.
     pub fn put_sparse(&self, name: &str, bytes: u64) {
-        let start = file(format!("{{{}}}", tensor("a", 0, bytes)), b"");
+        self.put_sparse_of("U8", name, bytes);
+    }
+
+    /// The same with elements of one byte of this dtype.
+    pub fn put_sparse_of(&self, dtype: &str, name: &str, bytes: u64) {
+        let start = file(format!("{{{}}}", tensor("a", 0, bytes).replace("U8", dtype)), b"");
         self.put(name, &start);
         let file = File::options().write(true).open(self.path(name)).expect("the file");
         file.set_len(start.len() as u64 + bytes).expect("a file with holes");
