@@ -181,3 +181,22 @@ fn names_are_printed_only() {
     let text = lines(&with_schema("7", "01.0.0"));
     assert!(text.ends_with("not three numbers as in 1.0.0, which is supported: \"01.0.0\"\n"), "{text}");
 }
+
+#[test]
+fn no_command_renames_or_leaves_out_what_a_structure_names() {
+    let place = Place::new();
+    place.put("m", &committed("training"));
+    for words in [
+        "convert m out.safetensors --rename *=x.*",
+        "pack m -o out --except 0",
+        "pack m -o out --rename *=x.*",
+        "pack m --in-place --rename 0=x",
+        "slice m 0=0:1 -o out",
+    ] {
+        let run = place.run(words.split(' '));
+        let sentence = "the nested structure in the metadata names tensor ";
+        assert!(run.code == Some(2) && run.err.contains(sentence), "{words}: {run:?}");
+    }
+    let unset = "pack m -o out --except 0 --unset _safestructures_schema_";
+    assert_eq!(place.run(unset.split(' ')).code, Some(0));
+}

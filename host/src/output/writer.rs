@@ -3,11 +3,16 @@
 use crate::error::Error;
 use crate::output::file::Product;
 use crate::text::quoted;
+use embedded_safestructures::{Event, Frame, SCHEMA, Structure, Value};
 use embedded_safetensors::write::{
     FilePlan, FileSpec, PlannedContent, SpecError, SpecErrorKind, SpecPart, TensorSpec,
 };
+use std::collections::HashSet;
 use std::ops::Range;
 use std::path::Path;
+
+/// As many as any schema needs.
+const FRAMES: usize = 63;
 
 /// Plans a model in the order of the reference or as given, and passes the plan to `see`.
 ///
@@ -53,6 +58,9 @@ impl<'p> Fresh<'p> {
     /// # Errors
     /// The specification is invalid; those of the system.
     pub fn begin(spec: FileSpec<'_>, (product, path): (&'p mut Product, &'p Path)) -> Result<Self, Error> {
+        let schema = spec.metadata().into_iter().flatten().find(|(key, _)| *key == SCHEMA);
+        check_structure(schema.map(|(_, schema)| *schema), spec.tensors().iter().map(TensorSpec::name))
+            .map_err(|sentence| Error::about(path, sentence))?;
         planned(spec, true, path, |plan| {
             put_header(plan, product)?;
             let at = plan.data_start();
@@ -87,6 +95,29 @@ impl<'p> Fresh<'p> {
         })?;
         if self.at == place.end { Ok(filled) } else { Err(wrong()) }
     }
+}
+
+/// Checks that the metadata does not describe a nested structure of tensors that the output does not have.
+///
+/// # Errors
+/// It does, and would lead its reader to nothing.
+pub fn check_structure<'n>(schema: Option<&str>, names: impl Iterator<Item = &'n str>) -> Result<(), String> {
+    let Some(structure) = schema.and_then(|schema| Structure::parse(schema).ok()) else { return Ok(()) };
+    let names: HashSet<&str> = names.collect();
+    let mut frames = [Frame::NONE; FRAMES];
+    let mut walk = structure.walk(&mut frames);
+    while let Ok(Some(event)) = walk.next() {
+        if let Event::Value { value: Value::Tensor(name), .. } = event
+            && !names.contains(&*name.to_string())
+        {
+            return Err(format!(
+                "the nested structure in the metadata names tensor {}, which the output would not have; keep its \
+                 name, or remove the structure with `safetensors pack --unset {SCHEMA}`",
+                quoted(&name.to_string())
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// Reports an error of the specification with the tensor's name.

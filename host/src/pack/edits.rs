@@ -5,6 +5,7 @@ use super::renames::{Renames, pair};
 use crate::error::Error;
 use crate::input::discover::Folders;
 use crate::input::selection::Selection;
+use crate::output::writer::check_structure;
 use crate::text::{did_you_mean, quoted, shown_path};
 use embedded_safestructures::SCHEMA;
 use std::collections::BTreeMap;
@@ -37,7 +38,7 @@ impl Edits {
     ///
     /// # Errors
     /// An edit has no effect, so it is probably a mistake; or the metadata describes a structure of tensors
-    /// that get other names.
+    /// that the output would not have.
     pub fn apply(&self, contents: &mut Contents<'_>, inputs: &[PathBuf]) -> Result<(), Error> {
         self.edit(contents).map_err(|sentence| match inputs {
             [only] => Error::about(only, sentence),
@@ -54,22 +55,16 @@ impl Edits {
         if !self.set.is_empty() {
             contents.metadata.get_or_insert_default().extend(self.set.iter().cloned());
         }
-        Ok(())
+        let schema = contents.metadata.as_ref().and_then(|pairs| pairs.get(SCHEMA));
+        check_structure(schema.map(String::as_str), contents.names())
     }
 
     fn rename(&self, contents: &mut Contents<'_>) -> Result<(), String> {
         self.renames.check(|| contents.names())?;
-        let has_schema = contents.metadata.as_ref().is_some_and(|pairs| pairs.contains_key(SCHEMA));
         for entry in &mut contents.entries {
-            let Some(new) = self.renames.checked(&entry.name)? else { continue };
-            if has_schema {
-                return Err(format!(
-                    "tensor {} belongs to the nested structure in the metadata, which would not know its new \
-                     name; keep the name, or remove the structure with --unset {SCHEMA}",
-                    quoted(&entry.name)
-                ));
+            if let Some(new) = self.renames.checked(&entry.name)? {
+                entry.name = new;
             }
-            entry.name = new;
         }
         Ok(())
     }
