@@ -140,6 +140,12 @@ fn errors_are_one_sentence() {
     let text = "--bits works with .npy only: text has the numbers, raw bytes are the bits";
     for (words, sentence) in [
         ("m b", "m: no tensor \"b\""),
+        ("m A", "m: no tensor \"A\"; did you mean \"a\"?"),
+        (
+            "m a[1:,0]",
+            "m: no tensor \"a[1:,0]\"; for a part of it, `safetensors cat` takes --slice \"1:,0\", and `safetensors \
+             slice` a=\"1:,0\"",
+        ),
         ("m a --slice 0,-4", "m: tensor \"a\": index -4 is out of range for axis 1 of size 3"),
         ("m a --slice ::-1", &format!("m: tensor \"a\": {step}")),
         ("m a -o folder.npy", "folder.npy: is a directory, not a file"),

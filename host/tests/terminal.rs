@@ -173,3 +173,14 @@ fn carets_stand_below_the_error_in_80_columns() {
     assert_eq!(lines[2].find('^'), lines[1].find("\"U9\"").map(|at| at - "…".len() + 1), "{out}");
     assert!(lines[1..].iter().all(|line| line.chars().count() <= 80), "{out}");
 }
+
+#[test]
+fn bytes_are_not_printed_on_a_terminal() {
+    let place = Place::new();
+    place.put("m", &sound());
+    for command in ["pack m -o -", "slice m a= -o -", "cat m a --format raw"] {
+        let child = on_a_terminal(&place, &format!("{command} || true"), ("NO_COLOR", "1"));
+        let out = String::from_utf8(child.wait_with_output().expect("it ends").stdout).expect("text");
+        assert!(out.contains("refusing to print bytes to a terminal"), "{command}: {out}");
+    }
+}

@@ -4,7 +4,7 @@ use super::{Context, Error, Exit, Outcome, Run};
 use crate::args::whole;
 use crate::input::model::Model;
 use crate::json::{self, about, object};
-use crate::output::file::Product;
+use crate::output::file::{Product, check_terminal};
 use crate::output::overwrite::{check_not_in_model, check_not_input};
 use crate::print::nested::{Layout, Nested};
 use crate::tensor::slice::Sliced;
@@ -130,10 +130,7 @@ impl Cat {
         if format != Format::Text && to_stdout && self.json {
             return Err(Error::usage("bytes and JSON cannot share standard output; use --output FILE"));
         }
-        if format != Format::Text && to_stdout && !self.force && io::stdout().is_terminal() {
-            return Err(Error::usage("refusing to print bytes to a terminal; use --output FILE or --force"));
-        }
-        Ok(())
+        if format == Format::Text { Ok(()) } else { check_terminal(self.target(), self.force) }
     }
 
     /// Whether the output is standard output: by default, or as `--output -`.

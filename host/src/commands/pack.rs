@@ -7,7 +7,7 @@ use crate::input::model::{Padding, file_of, is_index};
 use crate::input::open::is_interrupted;
 use crate::input::remote::check_output;
 use crate::json::{List, object};
-use crate::output::file::check_stdout_use;
+use crate::output::file::{check_stdout_use, check_terminal};
 use crate::output::model::check_new;
 use crate::output::overwrite::check_not_in_model;
 use crate::output::stdout::{complain, show};
@@ -85,6 +85,7 @@ impl Run for Pack {
     fn run(mut self, context: &Context) -> Outcome {
         check_stdin_once(&self.inputs)?;
         check_stdout_use(self.json && !self.dry_run, self.output.as_deref())?;
+        check_terminal(self.output.as_deref().unwrap_or(Path::new("")), self.force || self.dry_run)?;
         let layout = self.layout()?;
         match &mut self.inputs[..] {
             [only] if self.in_place => {

@@ -10,7 +10,7 @@ use crate::input::open::open;
 use crate::input::remote;
 use crate::input::source::{BUFFER, Data, Source, each_piece};
 use crate::input::validation::index_of;
-use crate::text::{counted, did_you_mean, quoted};
+use crate::text::{counted, did_you_mean, quoted, shown_text};
 use crate::threads::cores;
 use embedded_safetensors::{FileModel, header::MAX_HEADER_LEN, index::OwnedIndex, integrity::KEY};
 use safetensors_files::shards::{ShardErrorKind, ShardedModel};
@@ -188,7 +188,16 @@ impl Model {
     /// There is none; the sentence suggests the most similar name.
     pub fn tensor(&self, name: &str) -> Result<Tensor<'_>, Error> {
         self.find(name).ok_or_else(|| {
-            let hint = did_you_mean(name, self.tensors().map(|tensor| tensor.name()));
+            // As numpy has it: `name[0:10]`.
+            let sliced = name.strip_suffix(']').and_then(|name| name.split_once('['));
+            let hint = match sliced.filter(|(name, _)| self.find(name).is_some()) {
+                Some((name, slice)) => format!(
+                    "; for a part of it, `safetensors cat` takes --slice {slice}, and `safetensors slice` {name}={slice}",
+                    slice = quoted(slice),
+                    name = shown_text(name)
+                ),
+                None => did_you_mean(name, self.tensors().map(|tensor| tensor.name())),
+            };
             Error::about(&self.path, format!("no tensor {}{hint}", quoted(name)))
         })
     }

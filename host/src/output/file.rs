@@ -7,7 +7,7 @@ use crate::input::remote::check_output;
 use embedded_safetensors::file::FileErrorKind;
 use safetensors_files::{AtomicFile, ClosedFile, EditError, EditErrorKind};
 use std::fs::{self, File};
-use std::io::{self, BufWriter, Seek, SeekFrom, StdoutLock, Write};
+use std::io::{self, BufWriter, IsTerminal, Seek, SeekFrom, StdoutLock, Write};
 use std::path::{Path, PathBuf};
 
 /// Bytes for a file, or for standard output if the path is `-`. Dropped before it is finished, it leaves
@@ -201,6 +201,15 @@ pub fn check_stdout_use(json: bool, output: Option<&Path>) -> Result<(), Error> 
     let is_output = output.is_some_and(|output| output.as_os_str() == "-");
     match json && is_output {
         true => Err(Error::usage("a file and JSON cannot share standard output; use --output FILE")),
+        false => Ok(()),
+    }
+}
+
+/// # Errors
+/// Bytes would go to a terminal without `force`.
+pub fn check_terminal(output: &Path, force: bool) -> Result<(), Error> {
+    match output.as_os_str() == "-" && !force && io::stdout().is_terminal() {
+        true => Err(Error::usage("refusing to print bytes to a terminal; use --output FILE or --force")),
         false => Ok(()),
     }
 }

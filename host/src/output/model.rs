@@ -4,7 +4,7 @@ use crate::args::kind::Kind;
 use crate::context::Context;
 use crate::error::Error;
 use crate::input::model::Model;
-use crate::output::file::{Product, check_output_path, check_stdout_use};
+use crate::output::file::{Product, check_output_path, check_stdout_use, check_terminal};
 use crate::output::overwrite::check_not_input;
 use crate::output::writer::Fresh;
 use crate::text::{counted, shown_path};
@@ -50,6 +50,7 @@ impl NewModel {
     /// The output cannot be written, or is not the place for a model.
     pub fn check(&self, input: Option<&Path>) -> Result<(), Error> {
         check_stdout_use(self.json, Some(&self.output))?;
+        check_terminal(&self.output, self.force)?;
         check_new(input, &self.output, self.force)
     }
 

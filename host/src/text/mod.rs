@@ -30,12 +30,17 @@ pub fn listed(names: impl Iterator<Item = String>, most: usize, count: u64) -> S
 
 /// A question about the most similar name, which follows a sentence; empty if none is similar.
 pub fn did_you_mean<'n>(name: &str, known: impl IntoIterator<Item = &'n str>) -> String {
-    let alike = known.into_iter().map(|other| (strsim::jaro_winkler(name, other), other));
+    let alike = known.into_iter().map(|other| match name.eq_ignore_ascii_case(other) {
+        true => (f64::INFINITY, other),
+        false => (strsim::jaro_winkler(name, other), other),
+    });
     let nearest = alike.max_by(|(one, _), (other, _)| one.total_cmp(other));
     // Short words have many letters in common by chance.
     let is_similar = |other: &str| {
         let longest = name.chars().count().max(other.chars().count());
-        other.starts_with(name) || 2 * strsim::damerau_levenshtein(name, other) <= longest
+        other.starts_with(name)
+            || name.eq_ignore_ascii_case(other)
+            || 2 * strsim::damerau_levenshtein(name, other) <= longest
     };
     match nearest.filter(|(likeness, other)| *likeness > 0.7 && is_similar(other)) {
         Some((_, other)) => format!("; did you mean {}?", quoted(other)),
