@@ -87,7 +87,7 @@ fn bad_requests_are_one_sentence() {
     for (slices, error) in [
         ("t", "safetensors: \"t\" has no `=`; use TENSOR= for a whole tensor"),
         ("t= t=0", "safetensors: tensor \"t\" is given twice"),
-        ("T=", "m: no tensor \"T\""),
+        ("T=", "m: no tensor \"T\"; did you mean \"t\"?"),
         ("s=", "m: no tensor \"s\"; did you mean \"s=1\"?"),
         ("t=3", "m: tensor \"t\": index 3 is out of range for axis 0 of size 3"),
         ("t=0,0,0", "m: tensor \"t\": the slice has 3 dimensions, but the tensor has only 2"),
