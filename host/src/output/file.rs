@@ -2,7 +2,7 @@
 
 use crate::context::Context;
 use crate::error::Error;
-use crate::input::discover::{folder_of, is_absent};
+use crate::input::discover::is_absent;
 use crate::input::remote::check_output;
 use embedded_safetensors::file::FileErrorKind;
 use safetensors_files::{AtomicFile, ClosedFile, EditError, EditErrorKind};
@@ -217,7 +217,7 @@ pub fn check_terminal(output: &Path, force: bool) -> Result<(), Error> {
 /// Syncs the directory, so that a new or removed name is on the medium too.
 #[cfg(unix)]
 pub fn sync_folder(place: &Path) -> io::Result<()> {
-    File::open(folder_of(place))?.sync_all()
+    File::open(crate::input::discover::folder_of(place))?.sync_all()
 }
 
 #[cfg(not(unix))]
