@@ -12,7 +12,7 @@ use std::ops::Range;
 use std::path::Path;
 
 /// As many as any schema needs.
-const FRAMES: usize = 63;
+pub const FRAMES: usize = 63;
 
 /// Plans a model in the order of the reference or as given, and passes the plan to `see`.
 ///

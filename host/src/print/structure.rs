@@ -2,6 +2,7 @@
 //! are printed, and nothing else: nothing is imported.
 
 use crate::input::model::Tensor;
+use crate::output::writer::FRAMES;
 use crate::text::shown_text;
 use embedded_safestructures::{
     Error, ErrorKind, Event, Frame, Key, SCHEMA, Structure, VERSION_KEY, Value, Walk, check_version,
@@ -10,9 +11,6 @@ use embedded_safetensors::metadata::JsonStr;
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::{self, Write};
-
-/// As many as any schema needs.
-const FRAMES: usize = 63;
 
 /// The longest schema that is shown, in bytes.
 const LONGEST: usize = 1 << 20;
