@@ -39,7 +39,7 @@ const OWN: u64 = MIB;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Commands with files, which are written before, behind an `@`, and with exit codes other than 0.
-const COMMANDS: [(u64, &[&str]); 8] = [
+const COMMANDS: [(u64, &[&str]); 9] = [
     (
         CHECKED,
         &[
@@ -65,12 +65,15 @@ const COMMANDS: [(u64, &[&str]); 8] = [
         &[
             "inspect @reversed",
             "inspect --json @reversed",
+            "inspect --sort size @reversed",
+            "inspect --dtypes @reversed",
             "hash --tensors @reversed",
             "hash --json @reversed",
             "decode @reversed",
             "slice @reversed t7= -o part",
         ],
     ),
+    (OTHERS + 3 * HEADER + 1500 * TENSORS, &["inspect --tree @reversed"]),
     (
         OTHERS,
         &[
