@@ -246,7 +246,7 @@ fn planned<'c>((entry, begin, end): &Line<'c, '_>) -> impl Serialize + use<'c> {
 fn table(lines: &[Line<'_, '_>]) -> Table {
     let [name, dtype, shape, from] = ["tensor", "dtype", "shape", "from"].map(|title| (title, Side::Left));
     let [begin, end] = ["begin", "end"].map(|title| (title, Side::Right));
-    let mut table = Table::new([name, dtype, shape, begin, end, from]);
+    let mut table = Table::new([name, dtype, shape, begin, end, from]).optional(&["end", "begin"]);
     for (entry, begin, end) in lines {
         let cells = entry.map(|entry| {
             let (tensor, file) = (&entry.tensor, shown_path(entry.file()));

@@ -94,7 +94,7 @@ impl Scan {
                 row.extend(has_entries.then(|| place(&pickles.entry)));
                 row
             };
-            Table::new(titles).print_rows(|| shown().map(row), out)?;
+            Table::new(titles).optional(&["opcode", "byte"]).print_rows(|| shown().map(row), out)?;
         }
         for Pickles { entry, scan, .. } in all {
             if let Some(problem) = &scan.problem {

@@ -120,15 +120,13 @@ impl Key {
     }
 }
 
-/// Prints the table, which fits the terminal if there is one.
+/// Prints the table.
 fn table(rows: &[Row<'_>], out: &mut impl Write) -> io::Result<()> {
     let texts = ["tensor", "dtype"].map(|title| (title, Side::Left));
     let numbers = NUMBERS.map(|title| (title, Side::Right));
-    let mut table = Table::new(texts.into_iter().chain(numbers).chain([("histogram", Side::Left)]));
+    let columns = texts.into_iter().chain(numbers).chain([("histogram", Side::Left)]);
+    let mut table = Table::new(columns).optional(&OPTIONAL);
     rows.iter().for_each(|row| table.push(cells(row)));
-    if let Some(width) = terminal_width() {
-        table.fit(width, &OPTIONAL);
-    }
     table.print(out)
 }
 
@@ -167,12 +165,12 @@ fn total(rows: &[Row<'_>], count: usize, all: &Part, out: &mut impl Write) -> io
     }
     let zeros = share_of(all.zeros, all.values);
     line += &format!(", {zeros} zeros, {} NaN, {} infinite", grouped(all.nan), grouped(all.infinities()));
-    writeln!(out, "{}", wrapped(&line, terminal_width()))?;
+    writeln!(out, "{}", wrapped(&line, ", ", terminal_width()))?;
     if rows.iter().any(|row| !row.is_exact()) {
         let line = format!(
             "  ~: a quantile of buckets, at most {ERROR} of it away, all counts and extremes are exact"
         );
-        writeln!(out, "{}", wrapped(&line, terminal_width()))?;
+        writeln!(out, "{}", wrapped(&line, ", ", terminal_width()))?;
     }
     if rows.iter().any(|row| row.tensor.dtype() == Dtype::C64) {
         writeln!(out, "  C64: the real and the imaginary part of an element are two values")?;

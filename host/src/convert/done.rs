@@ -203,7 +203,7 @@ impl Plan<'_> {
             let (from, to) = (self.from(planned).to_owned(), planned.dtype.to_string());
             [quoted(&planned.name), from, to, format!("{:?}", planned.dims), origin]
         };
-        Table::new(titles).print_rows(|| self.tensors.iter().map(row), out)
+        Table::new(titles).optional(&["source"]).print_rows(|| self.tensors.iter().map(row), out)
     }
 
     /// The table of the cast tensors with the largest losses.
@@ -211,7 +211,8 @@ impl Plan<'_> {
         let left = ["tensor", "from", "to"].map(|title| (title, Side::Left));
         let right = ["max error", "mean error", "inexact"].map(|title| (title, Side::Right));
         let [[name, from, to], [most, mean, inexact]] = [left, right];
-        let mut table = Table::new([name, from, to, most, mean, inexact, ("", Side::Left)]);
+        let columns = [name, from, to, most, mean, inexact, ("", Side::Left)];
+        let mut table = Table::new(columns).optional(&["mean error", "from", "to"]);
         let (shown, others) = worst(reports);
         for (index, report) in shown {
             let Some(planned) = self.tensors.get(*index) else { continue };

@@ -60,13 +60,13 @@ impl Listing<'_> {
             return self.print_whole(part, out);
         }
         if self.form == Form::Whole {
-            print_fitted(files(model), out)?;
+            files(model).print(out)?;
             writeln!(out)?;
         }
         match self.form {
             Form::Whole | Form::Tensors => self.print_tensors(out)?,
-            Form::Tree => print_fitted(Tree::of(self.chosen).table(), out)?,
-            Form::Dtypes => print_fitted(dtypes(facts), out)?,
+            Form::Tree => Tree::of(self.chosen).table().print(out)?,
+            Form::Dtypes => dtypes(facts).print(out)?,
         }
         writeln!(out)?;
         if self.form == Form::Whole {
@@ -115,8 +115,8 @@ impl Listing<'_> {
             row.truncate(shown);
             row
         };
-        fitted_to_terminal(Table::new(columns.into_iter().take(shown)))
-            .print_rows(|| self.shown.iter().map(row), out)
+        let table = Table::new(columns.into_iter().take(shown)).optional(&["align", "end", "begin"]);
+        table.print_rows(|| self.shown.iter().map(row), out)
     }
 
     /// Prints one JSON object.
@@ -238,17 +238,6 @@ pub fn shape_text(dims: &[u64]) -> String {
     format!("[{}{cut}]", shown.join(", "))
 }
 
-fn fitted_to_terminal(mut table: Table) -> Table {
-    if let Some(width) = terminal_width() {
-        table.fit(width, &["align", "end", "begin"]);
-    }
-    table
-}
-
-fn print_fitted(table: Table, out: &mut impl Write) -> io::Result<()> {
-    fitted_to_terminal(table).print(out)
-}
-
 fn files(model: &Model) -> Table {
     let mut table = Table::new([("shard", Right), ("file", Left), ("tensors", Right), ("bytes", Right)]);
     for (index, part) in model.parts().iter().enumerate() {
@@ -277,11 +266,12 @@ fn dtypes(facts: &Facts) -> Table {
 fn print_layout(part: &Part, facts: &Facts, out: &mut impl Write) -> Result<(), Error> {
     let (ascii, summary, room) = (is_ascii(), part.index().summary(), room(part)?);
     writeln!(out, "  {}", facts.picture.line(ascii))?;
-    write!(out, "  {} header", block(0, ascii))?;
+    let mut legend = format!("  {} header", block(0, ascii));
     for (kind, of) in facts.by_dtype.iter().enumerate() {
-        write!(out, "  {} {} {}", block(kind + 1, ascii), of.dtype, share_of(of.bytes, summary.file_len()))?;
+        let share = share_of(of.bytes, summary.file_len());
+        legend += &format!("  {} {} {share}", block(kind + 1, ascii), of.dtype);
     }
-    writeln!(out, "\n")?;
+    writeln!(out, "{}\n", wrapped(&legend, "  ", terminal_width()))?;
     let room = if room > 0 { format!(", {} of them free", grouped(room)) } else { String::new() };
     writeln!(out, "  header: {} bytes{room}", grouped(summary.data_start - 8))?;
     let (data, start) = (counted(summary.data_len, "byte"), summary.data_start);
@@ -310,7 +300,7 @@ fn print_total(tensors: usize, facts: &Facts, out: &mut impl Write) -> io::Resul
     let only = facts.by_dtype.first().filter(|_| facts.by_dtype.len() == 1);
     let of = only.map_or(String::new(), |dtype| format!(" of {}", dtype.dtype));
     let line = format!("  total: {tensors}, {parameters}{of}, {}{list}", human(bytes));
-    writeln!(out, "{}", wrapped(&line, terminal_width()))
+    writeln!(out, "{}", wrapped(&line, ", ", terminal_width()))
 }
 
 /// Prints the metadata. Long values are cut, also to fit a terminal.

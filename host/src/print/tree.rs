@@ -111,7 +111,8 @@ impl<'m> Tree<'m> {
     /// The tree as a table.
     pub fn table(&self) -> Table {
         let [tensor, dtype, shape] = ["tensor", "dtype", "shape"].map(|title| (title, Left));
-        let mut table = Table::new([tensor, dtype, shape, ("parameters", Right), ("size", Right)]);
+        let columns = [tensor, dtype, shape, ("parameters", Right), ("size", Right)];
+        let mut table = Table::new(columns).optional(&["parameters"]);
         for row in self.branches() {
             let (dtype, shape) = match row.tensor {
                 Some(tensor) => (tensor.dtype().to_string(), shape_text(tensor.dims())),

@@ -9,9 +9,12 @@ pub use safetensors_convert::text::{is_plain, quoted, quoted_whole, shown, shown
 use std::path::Path;
 use unicode_width::UnicodeWidthChar;
 
-/// The width in columns of a text whose characters are as [`shown`] prints them.
+/// The width in columns of a text whose characters are as [`shown`] prints them, also in colours.
 pub fn columns(text: &str) -> usize {
-    text.chars().filter_map(UnicodeWidthChar::width).sum()
+    let mut parts = text.split('\u{1b}');
+    let first = parts.next().into_iter();
+    let shown = first.chain(parts.map(|part| part.split_once('m').map_or(part, |(_, shown)| shown)));
+    shown.flat_map(str::chars).filter_map(UnicodeWidthChar::width).sum()
 }
 
 /// A path that is safe to print.
@@ -89,14 +92,23 @@ pub fn short(measure: f64) -> String {
     text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
 }
 
-/// A text that is safe to print, with its middle left out if it is wider than this.
+/// A text that is safe to print, with its middle left out if it is wider than this; or what is nearest to the
+/// middle and has no digits, because numbers tell names apart.
 pub fn fitted(text: &str, width: usize) -> String {
-    if columns(text) <= width {
+    let (needed, room) = (columns(text), width.saturating_sub(1));
+    if needed <= width {
         return text.to_owned();
     }
-    let half = width.saturating_sub(1) / 2;
-    let head = beginning(text.chars(), width.saturating_sub(1) - half);
-    let tail: String = beginning(text.chars().rev(), half).chars().rev().collect();
+    let cut = |tail: usize| {
+        let head = beginning(text.chars(), room - tail);
+        (head, beginning(text.chars().rev(), tail).chars().rev().collect::<String>())
+    };
+    let mut tails: Vec<usize> = (0..=room).rev().filter(|_| needed <= 2 * width).collect();
+    tails.sort_by_key(|tail| tail.abs_diff(room / 2));
+    let has_no_digit = |(head, tail): &(String, String)| {
+        !text[head.len()..text.len() - tail.len()].contains(|letter: char| letter.is_ascii_digit())
+    };
+    let (head, tail) = tails.into_iter().map(cut).find(has_no_digit).unwrap_or_else(|| cut(room / 2));
     format!("{head}…{tail}")
 }
 
@@ -140,6 +152,10 @@ mod tests {
             assert_eq!(fitted("abcdefg", width), text);
         }
         assert_eq!(fitted("層層層層", 6), "層…層");
+        assert_eq!(
+            ["model.layers.1.q", "model.layers.12345.q"].map(|name| fitted(name, 13)),
+            ["model.…rs.1.q", "model…12345.q"]
+        );
     }
 
     #[test]
@@ -191,6 +207,6 @@ mod tests {
 
     #[test]
     fn columns_are_those_of_a_terminal() {
-        assert_eq!([columns("abc"), columns("é"), columns("層"), columns("\u{1F600}")], [3, 1, 2, 2]);
+        assert_eq!(["abc", "é", "層", "\u{1F600}", "m\u{1b}[34m█\u{1b}[0mm"].map(columns), [3, 1, 2, 2, 3]);
     }
 }
