@@ -11,17 +11,20 @@ use std::path::Path;
 /// # Errors
 /// Those of `out`.
 pub fn print(out: &mut (impl Write + ?Sized), value: &(impl Serialize + ?Sized)) -> io::Result<()> {
-    value.serialize(&mut serde_json::Serializer::with_formatter(&mut *out, Escaped))?;
-    out.write_all(b"\n")
+    print_lines(out, value, &[])
 }
 
 /// Writes a value with each item of the arrays of these names on a line of its own.
 ///
 /// # Errors
 /// Those of `out`.
-pub fn print_lines(out: &mut impl Write, value: &impl Serialize, names: &[&str]) -> io::Result<()> {
-    let lines = Lines { names, name: String::new(), is_name: false, arrays: Vec::new() };
-    value.serialize(&mut serde_json::Serializer::with_formatter(&mut *out, lines))?;
+pub fn print_lines(
+    out: &mut (impl Write + ?Sized),
+    value: &(impl Serialize + ?Sized),
+    names: &[&str],
+) -> io::Result<()> {
+    let escaped = Escaped { names, name: String::new(), arrays: Vec::new() };
+    value.serialize(&mut serde_json::Serializer::with_formatter(&mut *out, escaped))?;
     out.write_all(b"\n")
 }
 
@@ -86,11 +89,40 @@ impl<K: Serialize, V: Serialize, I: Iterator<Item = (K, V)> + Clone> Serialize f
     }
 }
 
-/// Writes characters that are unsafe on a terminal as numbers.
-struct Escaped;
+/// Writes characters that are unsafe on a terminal as numbers, and begins a line for each item of some arrays.
+struct Escaped<'n> {
+    names: &'n [&'n str],
+    /// The name of the last member, and the texts after it.
+    name: String,
+    /// Whether the items of each open array have lines.
+    arrays: Vec<bool>,
+}
 
-impl Formatter for Escaped {
+impl Formatter for Escaped<'_> {
+    fn begin_object_key<W: Write + ?Sized>(&mut self, out: &mut W, first: bool) -> io::Result<()> {
+        self.name.clear();
+        if first { Ok(()) } else { out.write_all(b",") }
+    }
+
+    fn begin_array<W: Write + ?Sized>(&mut self, out: &mut W) -> io::Result<()> {
+        self.arrays.push(self.names.contains(&&*self.name));
+        out.write_all(b"[")
+    }
+
+    fn begin_array_value<W: Write + ?Sized>(&mut self, out: &mut W, first: bool) -> io::Result<()> {
+        out.write_all(if first { b"" } else { b"," })?;
+        out.write_all(if self.arrays.last() == Some(&true) { b"\n" } else { b"" })
+    }
+
+    fn end_array<W: Write + ?Sized>(&mut self, out: &mut W) -> io::Result<()> {
+        self.arrays.pop();
+        out.write_all(b"]")
+    }
+
     fn write_string_fragment<W: Write + ?Sized>(&mut self, out: &mut W, fragment: &str) -> io::Result<()> {
+        if !self.names.is_empty() {
+            self.name.push_str(fragment);
+        }
         let mut plain = fragment;
         while let Some((at, character)) = plain.char_indices().find(|&(_, character)| !is_plain(character)) {
             out.write_all(&plain.as_bytes()[..at])?;
@@ -115,54 +147,6 @@ impl Formatter for Escaped {
             CharEscape::AsciiControl(control) => control,
         };
         write!(out, "\\u{control:04x}")
-    }
-}
-
-/// Begins a line for each item of some arrays.
-struct Lines<'n> {
-    names: &'n [&'n str],
-    /// The last name of a member, and whether it is being written.
-    name: String,
-    is_name: bool,
-    /// Whether the items of each open array have lines.
-    arrays: Vec<bool>,
-}
-
-impl Formatter for Lines<'_> {
-    fn begin_object_key<W: Write + ?Sized>(&mut self, out: &mut W, first: bool) -> io::Result<()> {
-        (self.name, self.is_name) = (String::new(), true);
-        if first { Ok(()) } else { out.write_all(b",") }
-    }
-
-    fn end_object_key<W: Write + ?Sized>(&mut self, _: &mut W) -> io::Result<()> {
-        self.is_name = false;
-        Ok(())
-    }
-
-    fn write_string_fragment<W: Write + ?Sized>(&mut self, out: &mut W, fragment: &str) -> io::Result<()> {
-        if self.is_name {
-            self.name.push_str(fragment);
-        }
-        Escaped.write_string_fragment(out, fragment)
-    }
-
-    fn write_char_escape<W: Write + ?Sized>(&mut self, out: &mut W, escape: CharEscape) -> io::Result<()> {
-        Escaped.write_char_escape(out, escape)
-    }
-
-    fn begin_array<W: Write + ?Sized>(&mut self, out: &mut W) -> io::Result<()> {
-        self.arrays.push(self.names.contains(&&*self.name));
-        out.write_all(b"[")
-    }
-
-    fn begin_array_value<W: Write + ?Sized>(&mut self, out: &mut W, first: bool) -> io::Result<()> {
-        out.write_all(if first { b"" } else { b"," })?;
-        out.write_all(if self.arrays.last() == Some(&true) { b"\n" } else { b"" })
-    }
-
-    fn end_array<W: Write + ?Sized>(&mut self, out: &mut W) -> io::Result<()> {
-        self.arrays.pop();
-        out.write_all(b"]")
     }
 }
 
