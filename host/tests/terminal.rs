@@ -49,18 +49,29 @@ fn no_progress_bar_elsewhere() {
 fn colours_respect_terminal_settings() {
     let place = Place::new();
     place.put("m", &sound());
-    let on_terminal = |variable| {
-        let child = on_a_terminal(&place, "inspect m", variable);
-        String::from_utf8(child.wait_with_output().expect("it ends").stdout).expect("text")
-    };
-    let coloured = on_terminal(("LC_ALL", "C"));
-    assert!(coloured.contains("\u{1b}["), "{coloured}");
-    for variable in [("NO_COLOR", "1"), ("TERM", "dumb")] {
-        let plain = on_terminal(variable);
-        assert!(plain.contains("ok, 2 tensors") && !plain.contains('\u{1b}'), "{variable:?}: {plain}");
+    let list = place.done(["hash", "m"]).out + &place.done(["hash", "m"]).out.replace("  m", "  gone");
+    place.put("evil", b"cos\nsystem\n.").put("list", list.as_bytes());
+    let (red, green) = ("\u{1b}[31m\u{1b}[1m", "\u{1b}[32m");
+    for (command, words) in [
+        ("inspect m", vec![(green, "ok")]),
+        ("hash --check list", vec![(green, "ok"), (red, "missing")]),
+        ("lint m", vec![(red, "warning[align.data]"), (green, "note[metadata.format]")]),
+        ("scan m evil", vec![(green, "ok"), (red, "not allowed")]),
+    ] {
+        let on_terminal = |variable| {
+            let child = on_a_terminal(&place, &format!("{command} || true"), variable);
+            String::from_utf8(child.wait_with_output().expect("it ends").stdout).expect("text")
+        };
+        let coloured = on_terminal(("LC_ALL", "C"));
+        let is_coloured =
+            |(colour, word): &(&str, &str)| coloured.contains(&format!("{colour}{word}\u{1b}[0m"));
+        assert!(words.iter().all(is_coloured), "{command}: {coloured}");
+        for variable in [("NO_COLOR", "1"), ("TERM", "dumb")] {
+            let plain = on_terminal(variable);
+            let is_plain = words.iter().all(|(_, word)| plain.contains(word)) && !plain.contains('\u{1b}');
+            assert!(is_plain, "{command} {variable:?}: {plain}");
+        }
     }
-    let piped = place.run(["inspect", "m"]);
-    assert!(piped.code == Some(0) && !piped.out.contains('\u{1b}'), "{piped:?}");
 }
 
 /// The output of a command on a terminal of so many columns.

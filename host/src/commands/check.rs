@@ -57,7 +57,7 @@ impl Run for Check {
             {
                 return verdict.map(drop);
             }
-            let exit = verdict::print(&verdict, file, self.json)?;
+            let exit = verdict::print(verdict.as_ref(), file, self.json)?;
             worst = worst.max(exit);
             counts[usize::from(exit.code())] += 1;
             Ok(())

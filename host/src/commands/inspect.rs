@@ -60,7 +60,7 @@ impl Run for Inspect {
     fn run(self, context: &Context) -> Outcome {
         self.check()?;
         self.files.each(|file, json| match self.inspect(context, file, json) {
-            Err(error) if error.of_output().is_none() => Ok(verdict::print(&Err(error), file, json)?),
+            Err(error) if error.of_output().is_none() => Ok(verdict::print(Err(&error), file, json)?),
             done => done.map(|()| Exit::Good),
         })
     }

@@ -6,6 +6,7 @@ use crate::json::{about, object};
 use crate::lint::{Code, Finding, Level, lint};
 use crate::output::stdout::show;
 use crate::print::diagnostic::say;
+use crate::text::terminal::Stream;
 use crate::text::{counted, grouped, shown_path, shown_text};
 use std::io::{self, Write};
 use std::path::Path;
@@ -52,8 +53,10 @@ fn print(file: &Path, found: &[Finding], warnings: usize, out: &mut dyn Write) -
         let (code, more) = (group[0].code, group.len().saturating_sub(SHOWN) as u64);
         for finding in group.iter().take(SHOWN) {
             let part = finding.file.as_ref().map_or(String::new(), |part| format!("/{}", shown_text(part)));
-            let (level, name, at) = (code.level().name(), code.name(), finding.at);
-            writeln!(out, "{file}{part}: {level}[{name}] at byte {at}: {}", finding.sentence())?;
+            let (level, at) = (format!("{}[{}]", code.level().name(), code.name()), finding.at);
+            let is_warning = code.level() == Level::Warning;
+            let level = if is_warning { Stream::Out.bad(&level) } else { Stream::Out.good(&level) };
+            writeln!(out, "{file}{part}: {level} at byte {at}: {}", finding.sentence())?;
         }
         if more > 0 {
             writeln!(out, "    and {} more, which --json shows", grouped(more))?;

@@ -10,6 +10,7 @@ use crate::output::stdout::{complain, show};
 use crate::table::{Side, Table};
 use crate::tensor::quant::{Layer, Packing, Part};
 use crate::tensor::slice::Sliced;
+use crate::text::terminal::Stream;
 use crate::text::{quoted, shown_path};
 use embedded_safetensors::Dtype;
 use embedded_safetensors::write::TensorSpec;
@@ -92,9 +93,10 @@ impl Quant {
     fn warn(&self, layers: &[Layer<'_>]) {
         let (Some(other), Some(layer)) = (Layer::suggested(layers), layers.first()) else { return };
         let (file, tensor) = (shown_path(&self.model), quoted(layer.zeros.name()));
+        let warning = Stream::Err.bad("warning:");
         let (option, stored) = if other == Packing::Gptq { ("gptq", 7) } else { ("gptq-v2", 8) };
         complain(format_args!(
-            "{file}: warning: tensor {tensor} and all like it store only the zero point {stored}, as a \
+            "{file}: {warning} tensor {tensor} and all like it store only the zero point {stored}, as a \
              symmetric model of --from {option} does: use that, or every weight is shifted by one step"
         ));
     }

@@ -5,10 +5,11 @@ use crate::error::not_read::NotRead;
 use crate::input::open::open_file;
 use crate::input::walk::{PICKLES, expand};
 use crate::json::{List, about, object};
-use crate::output::stdout::{complain, show};
-use crate::print::diagnostic::text;
+use crate::output::stdout::show;
+use crate::print::verdict;
 use crate::scan::{Pickles, scan_file};
 use crate::table::{Side, Table};
+use crate::text::terminal::Stream;
 use crate::text::{counted, grouped, quoted, shown_path, shown_text};
 use safetensors_convert::pickle::{Finding, Use};
 use serde::Serialize;
@@ -60,19 +61,16 @@ impl Scan {
                     self.print_text(file, all, &mut out)
                 })
             }
-            Err(error) if self.json || exit == Exit::Bad => {
-                show(self.json, error, |out| writeln!(out, "{}", text(error)))
-            }
-            Err(error) => {
-                complain(text(error));
-                Ok(())
-            }
+            Err(error) => verdict::print(Err(error), file, self.json).map(drop),
         }
     }
 
     /// Prints a line, and one for each use that is not on the list, or for each use.
     fn print_text(&self, file: &Path, all: &[Pickles], out: &mut impl Write) -> io::Result<()> {
-        writeln!(out, "{}: {}", shown_path(file), verdict(all))?;
+        let verdict = verdict(all);
+        let (word, numbers) = verdict.split_at(verdict.find(',').unwrap_or(verdict.len()));
+        let word = if exit(all) == Exit::Good { Stream::Out.good(word) } else { Stream::Out.bad(word) };
+        writeln!(out, "{}: {word}{numbers}", shown_path(file))?;
         let shown = || findings(all).filter(|(_, finding)| self.all || !finding.is_listed);
         if shown().next().is_some() {
             let has_entries = all.iter().any(|pickles| !pickles.entry.is_empty());

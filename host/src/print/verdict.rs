@@ -52,7 +52,7 @@ impl Sound {
 ///
 /// # Errors
 /// Those of standard output.
-pub fn print(verdict: &Result<Sound, Error>, file: &Path, json: bool) -> io::Result<Exit> {
+pub fn print(verdict: Result<&Sound, &Error>, file: &Path, json: bool) -> io::Result<Exit> {
     let mut out = io::stdout().lock();
     match verdict {
         Ok(sound) if json => json::print(&mut out, &about(file, true, sound))?,
@@ -61,5 +61,5 @@ pub fn print(verdict: &Result<Sound, Error>, file: &Path, json: bool) -> io::Res
         Err(error) if error.exit() == Exit::Bad => writeln!(out, "{}", painted(error, Stream::Out))?,
         Err(error) => complain(painted(error, Stream::Err)),
     }
-    Ok(verdict.as_ref().map_or_else(Error::exit, |_| Exit::Good))
+    Ok(verdict.map_or_else(Error::exit, |_| Exit::Good))
 }

@@ -4,7 +4,8 @@ use crate::error::Error;
 use crate::exit::Exit;
 use crate::json::about;
 use crate::output::stdout::complain;
-use crate::print::diagnostic::text;
+use crate::print::diagnostic::painted;
+use crate::text::terminal::Stream;
 use crate::text::{quoted, shown_path};
 use serde::{Serialize, Serializer};
 use std::io::{self, Write};
@@ -69,7 +70,7 @@ impl Found {
             Ok(difference) => print_difference(&self.name, difference.as_ref(), out),
             Err(error) => {
                 out.flush()?;
-                complain(text(error));
+                complain(painted(error, Stream::Err));
                 Ok(())
             }
         }
@@ -78,13 +79,13 @@ impl Found {
 
 /// Prints a line about a file that was read, and one for each tensor that differs.
 pub fn print_difference(file: &Path, difference: Option<&Difference>, out: &mut dyn Write) -> io::Result<()> {
-    let file = shown_path(file);
+    let (file, to) = (shown_path(file), Stream::Out);
     match difference {
-        None => writeln!(out, "{file}: ok"),
-        Some(Difference::Missing) => writeln!(out, "{file}: missing"),
-        Some(Difference::Added) => writeln!(out, "{file}: added: not in the list"),
+        None => writeln!(out, "{file}: {}", to.good("ok")),
+        Some(Difference::Missing) => writeln!(out, "{file}: {}", to.bad("missing")),
+        Some(Difference::Added) => writeln!(out, "{file}: {}: not in the list", to.bad("added")),
         Some(Difference::Changed { sha256, expected, tensors }) => {
-            writeln!(out, "{file}: changed: its sum is {sha256}, and was {expected}")?;
+            writeln!(out, "{file}: {}: its sum is {sha256}, and was {expected}", to.bad("changed"))?;
             tensors.as_ref().map_or(Ok(()), |tensors| tensors.print(out))
         }
     }
