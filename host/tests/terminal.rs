@@ -52,24 +52,22 @@ fn colours_respect_terminal_settings() {
     let list = place.done(["hash", "m"]).out + &place.done(["hash", "m"]).out.replace("  m", "  gone");
     place.put("evil", b"cos\nsystem\n.").put("list", list.as_bytes());
     let (red, green) = ("\u{1b}[31m\u{1b}[1m", "\u{1b}[32m");
-    for (command, words) in [
-        ("inspect m", vec![(green, "ok")]),
-        ("hash --check list", vec![(green, "ok"), (red, "missing")]),
-        ("lint m", vec![(red, "warning[align.data]"), (green, "note[metadata.format]")]),
-        ("scan m evil", vec![(green, "ok"), (red, "not allowed")]),
+    for (command, colour, word) in [
+        ("hash --check list", green, "ok"),
+        ("hash --check list", red, "missing"),
+        ("lint m", red, "warning[align.data]"),
+        ("lint m", green, "note[metadata.format]"),
+        ("scan evil", red, "not allowed"),
     ] {
         let on_terminal = |variable| {
             let child = on_a_terminal(&place, &format!("{command} || true"), variable);
             String::from_utf8(child.wait_with_output().expect("it ends").stdout).expect("text")
         };
         let coloured = on_terminal(("LC_ALL", "C"));
-        let is_coloured =
-            |(colour, word): &(&str, &str)| coloured.contains(&format!("{colour}{word}\u{1b}[0m"));
-        assert!(words.iter().all(is_coloured), "{command}: {coloured}");
+        assert!(coloured.contains(&format!("{colour}{word}\u{1b}[0m")), "{command}: {coloured}");
         for variable in [("NO_COLOR", "1"), ("TERM", "dumb")] {
             let plain = on_terminal(variable);
-            let is_plain = words.iter().all(|(_, word)| plain.contains(word)) && !plain.contains('\u{1b}');
-            assert!(is_plain, "{command} {variable:?}: {plain}");
+            assert!(plain.contains(word) && !plain.contains('\u{1b}'), "{command} {variable:?}: {plain}");
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Facts about all tensors of a file: parameter counts, alignment, and the memory that a device needs.
 
-use crate::json::Map;
+use crate::json::{Map, object};
 use crate::print::picture::Picture;
-use crate::text::{counted, grouped, quoted};
+use crate::text::{counted, listed, quoted};
 use embedded_safetensors::{Dtype, index::IndexedTensor, tensor::MAX_RANK, validate::Summary};
 use safetensors_emit::plan::Sizes;
 use serde::Serialize;
@@ -18,25 +18,6 @@ pub struct OfDtype {
     /// Of several tensors, there may be more than 64 bits can count.
     pub elements: u128,
     pub bytes: u128,
-}
-
-/// Members about one file that a device reads.
-#[derive(Serialize)]
-pub struct ForDevice {
-    misaligned: u64,
-    index: Index,
-    longest_name: u64,
-    most_dims: u64,
-    in_order: bool,
-}
-
-/// The parameters of an `IndexStorage`, and its size.
-#[derive(Serialize)]
-struct Index {
-    tensors: u64,
-    dims: u64,
-    name_bytes: u64,
-    bytes: u64,
 }
 
 /// Collected tensor by tensor.
@@ -106,25 +87,16 @@ impl Facts {
 
     /// The number of parameters of each dtype, and their bytes, for JSON.
     pub fn dtypes(&self) -> impl Serialize {
-        #[derive(Serialize)]
-        struct Of {
-            parameters: u128,
-            bytes: u128,
-        }
-        Map(self.by_dtype.iter().map(|of| (of.dtype.name(), Of { parameters: of.elements, bytes: of.bytes })))
+        let of = |of: &OfDtype| (of.dtype.name(), object! { parameters: of.elements, bytes: of.bytes });
+        Map(self.by_dtype.iter().map(of))
     }
 
     /// What a device must know, for JSON.
-    pub fn for_device(&self) -> ForDevice {
+    pub fn for_device(&self) -> impl Serialize + use<> {
         let Sizes { tensors, dims, name_bytes, longest_name, most_dims } = self.sizes;
-        let index = Index { tensors, dims, name_bytes, bytes: self.sizes.index_bytes() };
-        ForDevice {
-            misaligned: self.misaligned,
-            index,
-            longest_name,
-            most_dims,
-            in_order: !self.out_of_order,
-        }
+        let index = object! { tensors, dims, name_bytes, bytes: self.sizes.index_bytes() };
+        let (misaligned, in_order) = (self.misaligned, !self.out_of_order);
+        object! { misaligned, index, longest_name, most_dims, in_order }
     }
 
     /// Notes, one sentence each.
@@ -142,12 +114,11 @@ impl Facts {
     }
 
     fn misalignment(&self) -> String {
-        let (many, names) = (self.misaligned, self.first_misaligned.join(", "));
-        let more = many.saturating_sub(NAMED as u64);
-        let more = if more > 0 { format!(" and {} more", grouped(more)) } else { String::new() };
+        let many = self.misaligned;
+        let names = listed(self.first_misaligned.iter().cloned(), NAMED, many);
         let (verb, its) = if many == 1 { ("does", "its") } else { ("do", "their") };
         let begin = format!("{verb} not begin at a multiple of {its} element width");
-        format!("{} {begin}, and cannot be used in place: {names}{more}", counted(many, "tensor"))
+        format!("{} {begin}, and cannot be used in place: {names}", counted(many, "tensor"))
     }
 }
 

@@ -2,9 +2,9 @@
 
 use crate::error::Error;
 use crate::input::model::{Model, Part, Tensor};
-use crate::json::{self, List, Map, about};
-use crate::print::facts::{Facts, ForDevice, OfDtype, alignment};
-use crate::print::parameters::{self, Unpacked};
+use crate::json::{self, List, Map, about, object};
+use crate::print::facts::{Facts, OfDtype, alignment};
+use crate::print::parameters::Unpacked;
 use crate::print::picture::block;
 use crate::print::structure::Structured;
 use crate::print::tree::Tree;
@@ -15,7 +15,6 @@ use crate::text::terminal::{is_ascii, terminal_width};
 use crate::text::{counted, fitted, grouped, human, quoted, quoted_whole, share_of, shown_text};
 use safetensors_emit::plan::Sizes;
 use serde::Serialize;
-use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 /// The maximum number of dimensions shown.
@@ -69,13 +68,10 @@ impl Listing<'_> {
             Form::Dtypes => dtypes(facts).print(out)?,
         }
         writeln!(out)?;
-        if self.form == Form::Whole {
-            print_sums(self.chosen.len(), facts, out)?;
-            self.unpacked.print(model.path(), out)?;
-            return Ok(print_metadata(model, out)?);
-        }
-        print_total(self.chosen.len(), facts, out)?;
-        Ok(self.unpacked.print(model.path(), out)?)
+        let print_counts = if self.form == Form::Whole { print_sums } else { print_total };
+        print_counts(self.chosen.len(), facts, out)?;
+        self.unpacked.print(model.path(), out)?;
+        if self.form == Form::Whole { Ok(print_metadata(model, out)?) } else { Ok(()) }
     }
 
     fn print_whole(&self, part: &Part, out: &mut impl Write) -> Result<(), Error> {
@@ -125,55 +121,27 @@ impl Listing<'_> {
     /// Those of `out` and of reading.
     pub fn print_json(&self, out: &mut impl Write) -> Result<(), Error> {
         let (model, whole) = (self.model, self.whole());
-        let header =
-            whole.map(|part| Ok::<_, Error>(Header { bytes: data_start(part) - 8, room: room(part)? }));
+        let only = model.parts().first().filter(|_| model.index().is_none());
+        let rooms = whole.map(|part| room(part).map(|room| (data_start(part) - 8, room))).transpose()?;
         let structured = whole.and_then(|_| model.metadata()).and_then(Structured::of);
         let tree = (self.form == Form::Tree).then(|| Tree::of(self.shown));
-        let more = Members {
+        let shards = || List(model.parts().iter().map(Shard::of));
+        let more = object! {
             bytes: model.file_lens(),
-            data_start: model.parts().first().filter(|_| model.index().is_none()).map(data_start),
-            shards: model.index().map(|_| List(model.parts().iter().map(Shard::of))),
-            tensors: Map(self.shown.iter().map(|tensor| (tensor.name(), Entry::of(model, tensor)))),
+            #[serde(flatten)] data_start: only.map(|part| object! { data_start: data_start(part) }),
+            #[serde(flatten)] shards: model.index().map(|_| object! { shards: shards() }),
+            tensors: Map(self.shown.iter().map(|tensor| (tensor.name(), entry(model, tensor)))),
             metadata: model.metadata(),
-            structure: structured.map(|structured| structured.tree(self.chosen)),
-            header: header.transpose()?,
+            #[serde(flatten)] structure: structured.map(|of| object! { structure: of.tree(self.chosen) }),
+            #[serde(flatten)] header: rooms.map(|(bytes, room)| object! { header: object! { bytes, room } }),
             parameters: self.facts.parameters(),
             dtypes: self.facts.dtypes(),
-            facts: whole.map(|_| self.facts.for_device()),
-            unpacked: self.unpacked.members(),
-            tree: tree.as_ref().map(Tree::branches),
+            #[serde(flatten)] facts: whole.map(|_| self.facts.for_device()),
+            #[serde(flatten)] unpacked: self.unpacked.members(),
+            #[serde(flatten)] tree: tree.as_ref().map(|tree| object! { tree: tree.branches() }),
         };
         Ok(json::print(out, &about(model.path(), true, more))?)
     }
-}
-
-#[derive(Serialize)]
-struct Members<'m, Shards, Tensors, Structure, Dtypes, Rows> {
-    bytes: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    data_start: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    shards: Option<Shards>,
-    tensors: Tensors,
-    metadata: Option<&'m BTreeMap<String, String>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    structure: Option<Structure>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    header: Option<Header>,
-    parameters: u128,
-    dtypes: Dtypes,
-    #[serde(flatten)]
-    facts: Option<ForDevice>,
-    #[serde(flatten)]
-    unpacked: parameters::Members<'m>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    tree: Option<Rows>,
-}
-
-#[derive(Serialize)]
-struct Header {
-    bytes: u64,
-    room: u64,
 }
 
 #[derive(Serialize)]
@@ -192,25 +160,13 @@ impl Shard {
     }
 }
 
-#[derive(Serialize)]
-struct Entry<'m> {
-    dtype: &'static str,
-    shape: &'m [u64],
-    data_offsets: [u64; 2],
-    alignment: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    shard: Option<u64>,
-}
-
-impl<'m> Entry<'m> {
-    fn of(model: &Model, tensor: &'m Tensor<'_>) -> Self {
-        Self {
-            dtype: tensor.dtype().name(),
-            shape: tensor.dims(),
-            data_offsets: [tensor.begin(), tensor.end()],
-            alignment: place(tensor),
-            shard: model.index().map(|_| shard(model, tensor)),
-        }
+fn entry<'t>(model: &Model, tensor: &'t Tensor<'_>) -> impl Serialize + use<'t> {
+    object! {
+        dtype: tensor.dtype().name(),
+        shape: tensor.dims(),
+        data_offsets: [tensor.begin(), tensor.end()],
+        alignment: place(tensor),
+        #[serde(flatten)] shard: model.index().map(|_| object! { shard: shard(model, tensor) }),
     }
 }
 

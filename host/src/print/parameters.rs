@@ -4,14 +4,13 @@ use crate::context::{Context, Place};
 use crate::error::not_read::NotRead;
 use crate::input::model::{Model, Tensor};
 use crate::input::remote;
-use crate::json::Map;
+use crate::json::{Map, object};
 use crate::output::stdout::complain;
 use crate::text::{grouped, shown_text};
 use embedded_safetensors::Dtype;
 use safetensors_remote::MAX_CONFIG;
 use safetensors_remote::parameters::{Entry, Parameters, Quantization};
 use serde::Serialize;
-use serde::ser::{SerializeStruct, Serializer};
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::Path;
@@ -72,35 +71,19 @@ impl Unpacked {
         }
     }
 
-    /// Members of the JSON of a model.
-    pub fn members(&self) -> Members<'_> {
+    /// Members of the JSON of a model: none, the counts, or `null` and the reason.
+    pub fn members(&self) -> impl Serialize {
         let (unpacked, reason) = match self {
             Self::No => (None, None),
-            Self::Counted(parameters) => (Some(Some(Counted(parameters))), None),
+            Self::Counted(counted) => {
+                let dtypes = Map(counted.by_dtype().iter().map(|(dtype, count)| (dtype.name(), *count)));
+                (Some(Some(object! { parameters: counted.total(), dtypes })), None)
+            }
             Self::Unknown(reason) => (Some(None), Some(reason.to_string())),
         };
-        Members { unpacked, unpacked_error: reason }
-    }
-}
-
-/// Members about packed parameters: none, the counts, or `null` and the reason.
-#[derive(Serialize)]
-pub struct Members<'p> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    unpacked: Option<Option<Counted<'p>>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    unpacked_error: Option<String>,
-}
-
-struct Counted<'p>(&'p Parameters);
-
-impl Serialize for Counted<'_> {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        let dtypes = Map(self.0.by_dtype().iter().map(|(dtype, count)| (dtype.name(), *count)));
-        let mut members = to.serialize_struct("Counted", 2)?;
-        members.serialize_field("parameters", &self.0.total())?;
-        members.serialize_field("dtypes", &dtypes)?;
-        members.end()
+        let unpacked = unpacked.map(|unpacked| object! { unpacked });
+        let reason = reason.map(|unpacked_error| object! { unpacked_error });
+        object! { #[serde(flatten)] unpacked, #[serde(flatten)] reason }
     }
 }
 

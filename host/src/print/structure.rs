@@ -244,21 +244,16 @@ struct Leaf {
     r#type: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     values: Option<Vec<Node>>,
+    #[serde(rename = "value", skip_serializing_if = "Option::is_none")]
+    flag: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    value: Option<Plain>,
+    value: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     json: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<Wrong>,
-}
-
-#[derive(Serialize)]
-#[serde(untagged)]
-enum Plain {
-    Flag(bool),
-    Text(String),
 }
 
 impl Tensors<'_> {
@@ -284,11 +279,11 @@ impl Tensors<'_> {
     fn leaf(&self, value: Value<'_>) -> Leaf {
         let mut leaf = Leaf { r#type: Some(type_of(value)), ..Leaf::default() };
         match value {
-            Value::Bool(flag) => leaf.value = Some(Plain::Flag(flag)),
+            Value::Bool(flag) => leaf.flag = Some(flag),
             Value::Int(text) | Value::Float(text) | Value::Complex(text) => {
-                leaf.value = Some(Plain::Text(text.to_owned()));
+                leaf.value = Some(text.to_owned())
             }
-            Value::Str(text) => leaf.value = Some(Plain::Text(text.to_string())),
+            Value::Str(text) => leaf.value = Some(text.to_string()),
             Value::Tensor(name) => {
                 leaf.error = (!self.by_name.contains_key(&*name.to_string()))
                     .then(|| Wrong::of(Error { kind: ErrorKind::NoTensor, at: offset(name) }));
