@@ -6,7 +6,7 @@ use crate::input::model::{Model, Tensor};
 use crate::input::remote;
 use crate::json::{Map, object};
 use crate::output::stdout::complain;
-use crate::text::{grouped, shown_text};
+use crate::text::{grouped, shown_path};
 use embedded_safetensors::Dtype;
 use safetensors_remote::MAX_CONFIG;
 use safetensors_remote::parameters::{Entry, Parameters, Quantization};
@@ -64,7 +64,7 @@ impl Unpacked {
             }
             Self::Unknown(reason) => {
                 out.flush()?;
-                let path = shown_text(&path.to_string_lossy());
+                let path = shown_path(path);
                 complain(format_args!("{path}: parameters may be packed, but {reason}"));
                 Ok(())
             }
@@ -109,7 +109,7 @@ fn config_beside(model: &Path) -> Result<Option<serde_json::Value>, NotRead> {
     if !path.is_file() {
         return Ok(None);
     }
-    let said = |why: String| NotRead::that(format!("{}: {why}", shown_text(&path.to_string_lossy())));
+    let said = |why: String| NotRead::that(format!("{}: {why}", shown_path(&path)));
     let mut text = Vec::new();
     let read = File::open(&path).and_then(|file| file.take(MAX_CONFIG + 1).read_to_end(&mut text));
     read.map_err(|error| said(NotRead::from(error).to_string()))?;

@@ -281,7 +281,7 @@ impl Tensors<'_> {
         match value {
             Value::Bool(flag) => leaf.flag = Some(flag),
             Value::Int(text) | Value::Float(text) | Value::Complex(text) => {
-                leaf.value = Some(text.to_owned())
+                leaf.value = Some(text.to_owned());
             }
             Value::Str(text) => leaf.value = Some(text.to_string()),
             Value::Tensor(name) => {

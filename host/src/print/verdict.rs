@@ -7,7 +7,7 @@ use crate::input::model::Model;
 use crate::json::{self, about};
 use crate::output::stdout::complain;
 use crate::text::terminal::Stream;
-use crate::text::{counted, shown_text};
+use crate::text::{counted, shown_path};
 use embedded_safetensors::validate::Summary;
 use serde::Serialize;
 use std::io::{self, Write};
@@ -40,7 +40,7 @@ impl Sound {
     /// # Errors
     /// Those of `out`.
     pub fn write(&self, file: &Path, out: &mut impl Write) -> io::Result<()> {
-        let (file, tensors) = (shown_text(&file.to_string_lossy()), counted(self.tensors, "tensor"));
+        let (file, tensors) = (shown_path(file), counted(self.tensors, "tensor"));
         let shards = self.shards.map(|shards| format!(" in {}", counted(shards, "shard")));
         let bytes = counted(self.bytes, "byte");
         let ok = Stream::Out.good("ok");
