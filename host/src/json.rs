@@ -89,7 +89,7 @@ impl<K: Serialize, V: Serialize, I: Iterator<Item = (K, V)> + Clone> Serialize f
     }
 }
 
-/// Writes characters that are unsafe on a terminal as numbers, and begins a line for each item of some arrays.
+/// Writes characters that are unsafe on a terminal as numbers. Each item of some arrays begins a line.
 struct Escaped<'n> {
     names: &'n [&'n str],
     /// The name of the last member, and the texts after it.
