@@ -480,7 +480,7 @@ c: nothing to cast: complex numbers cannot be cast
 $ safetensors convert m o.safetensors --to F32 --only x*
 m: no tensor matches "x*"
 $ safetensors convert m o.safetensors --only a
-safetensors: --only and --except need --to
+safetensors: --only and --except need --to; `pack` selects tensors, `cat MODEL TENSOR -o` writes one
 $ safetensors convert m o.safetensors --to F32
 m: nothing to cast: no selected tensor is floating-point; use --all to cast integers and BOOL
 $ safetensors convert m o.safetensors --all

@@ -228,11 +228,11 @@ fn shards_standard_input_and_json() {
     let run = place.run(["report", "m", "-o", "new.html", "--json"]);
     let len = fs::metadata(place.path("new.html")).expect("a page").len();
     run.is(0, &format!("{{\"file\":\"m\",\"ok\":true,\"output\":\"new.html\",\"bytes\":{len}}}\n"), "");
-    for name in ["x.safetensors", "x.npy", "x.NPZ", "x.json"] {
+    for name in ["x.safetensors", "x.npy", "x.NPZ", "x.json", "x.pdf"] {
         let error = format!("{name}: wrong suffix for an HTML page; use .html");
         place.refuses(&format!("report m -o {name}"), 2, &error);
     }
-    for name in ["x.htm", "x", "x.txt"] {
+    for name in ["x.htm", "x.HTML", "x"] {
         place.done(["report", "m", "-o", name]);
     }
 }

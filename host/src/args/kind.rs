@@ -1,6 +1,7 @@
 //! File formats by their suffix.
 
 use crate::error::Error;
+use std::ffi::OsStr;
 use std::path::Path;
 
 /// A file format.
@@ -51,21 +52,20 @@ impl Kind {
             Some(Self::Array | Self::Archive | Self::Gguf) => {
                 "; use `safetensors convert` to make .npy, .npz and .gguf"
             }
-            _ if is_json(path) => ": .json is for indexes",
+            _ if path.extension().is_some_and(|suffix| suffix.eq_ignore_ascii_case("json")) => {
+                ": .json is for indexes"
+            }
             _ => return Ok(()),
         };
         Err(Error::about(path, format!("wrong suffix for a safetensors file{needed}")))
     }
 
-    /// Rejects names of HTML pages whose suffix belongs to another format.
-    ///
     /// # Errors
-    /// The name ends with .json or the suffix of a model or an array.
+    /// The name of an HTML page ends with another suffix than .html or .htm.
     pub fn must_be_page(path: &Path) -> Result<(), Error> {
-        match is_json(path) || Self::of_output(path).is_ok() {
-            true => Err(Error::about(path, "wrong suffix for an HTML page; use .html")),
-            false => Ok(()),
-        }
+        let is_page = |suffix: &OsStr| ["html", "htm"].iter().any(|page| suffix.eq_ignore_ascii_case(page));
+        let error = || Error::about(path, "wrong suffix for an HTML page; use .html");
+        path.extension().is_none_or(is_page).then_some(()).ok_or_else(error)
     }
 
     /// The format of this suffix, if there is one.
@@ -78,8 +78,4 @@ impl Kind {
             _ => None,
         }
     }
-}
-
-fn is_json(path: &Path) -> bool {
-    path.extension().is_some_and(|suffix| suffix.eq_ignore_ascii_case("json"))
 }

@@ -10,12 +10,13 @@ use safetensors_files::shards::parse_shard_size;
 use std::num::NonZero;
 use std::str::FromStr;
 
-/// Reads a whole number of an option.
+/// Reads a whole number of an option, which has no sign.
 ///
 /// # Errors
 /// It is not a number, or out of range.
 pub fn whole<N: FromStr>(text: &str) -> Result<N, String> {
-    text.parse().map_err(|_| "a whole number needed, within its limits".to_owned())
+    let most = u64::MAX >> (64 - 8 * size_of::<N>());
+    text.parse().map_err(|_| format!("a whole number from 0 to {most} needed, without a unit"))
 }
 
 /// Reads how many of something are wanted.

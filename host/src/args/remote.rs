@@ -70,9 +70,7 @@ impl Settings {
     /// The options of the environment, and those that were given.
     pub fn options(&self) -> Options {
         let mut options = Options::from_env();
-        if let Some(most) = self.max_header {
-            options.max_header = most;
-        }
+        options.max_header = self.max_header.unwrap_or(options.max_header);
         if let Some(seconds) = self.server_timeout {
             let limit = Duration::from_secs(seconds);
             options.idle_timeout = limit;

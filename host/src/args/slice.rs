@@ -35,11 +35,8 @@ fn parse(text: &str) -> Result<Vec<Part>, String> {
         return Ok(Vec::new());
     }
     let list = inside.strip_suffix(',').unwrap_or(inside);
-    list.split(',').map(|part| parse_part(part.trim()).map_err(|error| in_slice(text, &error))).collect()
-}
-
-fn in_slice(text: &str, error: &str) -> String {
-    format!("the slice {} {error}", quoted(text))
+    let in_slice = |error| format!("the slice {} {error}", quoted(text));
+    list.split(',').map(|part| parse_part(part.trim()).map_err(in_slice)).collect()
 }
 
 fn parse_part(part: &str) -> Result<Part, String> {

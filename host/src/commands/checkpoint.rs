@@ -43,6 +43,9 @@ impl Run for Checkpoint {
         let mut models = self.models;
         let folder = match self.output {
             Some(output) => output,
+            None if models.len() > 1 && models[0].is_file() => {
+                return Err(Error::about(&models[0], "is a file; give the directory, then the models"));
+            }
             None if models.len() > 1 => models.remove(0),
             None => return Err(Error::usage("a model is missing: give the directory, then the models")),
         };

@@ -5,7 +5,6 @@ use crate::input::model::Model;
 use crate::json::{about, object};
 use crate::lint::{Code, Finding, Level, lint};
 use crate::output::stdout::show;
-use crate::print::diagnostic::say;
 use crate::text::terminal::Stream;
 use crate::text::{counted, grouped, shown_path, shown_text};
 use std::io::{self, Write};
@@ -27,9 +26,7 @@ pub struct Lint {
 
 impl Run for Lint {
     fn run(self, context: &Context) -> Outcome {
-        self.files.each(|file, json| {
-            self.look(context, file, json).map_err(|error| say(&error, json)).or_else(Ok::<_, io::Error>)
-        })
+        self.files.each(context, |file, json| self.look(context, file, json))
     }
 }
 

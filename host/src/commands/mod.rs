@@ -33,7 +33,8 @@ use crate::context::Context;
 use crate::error::{Error, Outcome};
 use crate::exit::Exit;
 use crate::input::discover::models_in;
-use crate::input::model::file_of;
+use crate::input::model::{Model, file_of};
+use crate::print::diagnostic::say;
 use clap::{ArgMatches, CommandFactory};
 use std::path::{Path, PathBuf};
 #[cfg(not(feature = "chips"))]
@@ -131,12 +132,24 @@ pub struct Files {
 }
 
 impl Files {
-    /// Treats every file and returns the most severe exit code. Stops if standard output fails.
-    fn each<E: Into<Error>>(&self, mut treat: impl FnMut(&Path, bool) -> Result<Exit, E>) -> Outcome {
+    /// Treats every file and returns the most severe exit code. Stops if standard output fails. A tensor of
+    /// the first file cannot follow it like another file.
+    fn each(&self, context: &Context, mut treat: impl FnMut(&Path, bool) -> Outcome) -> Outcome {
         check_stdin_once(&self.files)?;
+        let (first, mut others) = (&self.files[0], self.files.iter().skip(1));
+        let lost = others.find(|file| first.is_file() && !file.exists());
+        if let Some(name) = lost
+            && Model::open_header(context, first)
+                .is_ok_and(|model| model.find(&name.to_string_lossy()).is_some())
+        {
+            return Err(Error::about(name, "is a tensor, not a file; choose it with `inspect --only`"));
+        }
         let mut worst = Exit::Good;
         for file in &each_of(&self.files) {
-            worst = worst.max(treat(file, self.json).map_err(Into::into)?);
+            worst = worst.max(match treat(file, self.json) {
+                Err(error) if error.of_output().is_none() => say(&error, self.json),
+                done => done?,
+            });
             if worst == Exit::Interrupted {
                 break;
             }

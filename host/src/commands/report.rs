@@ -1,11 +1,8 @@
 //! `safetensors report`: one HTML page about a model.
 
+use super::{Context, Error, Exit, Outcome, Run};
 use crate::args::kind::Kind;
 use crate::args::remote::is_remote;
-use crate::commands::Run;
-use crate::context::Context;
-use crate::error::{Error, Outcome};
-use crate::exit::Exit;
 use crate::input::model::{Model, Tensor, bytes_of};
 use crate::json::{about, object};
 use crate::lint::lint;

@@ -1,15 +1,11 @@
 //! `safetensors stats`: the values of the tensors in numbers.
 
+use super::{Context, Exit, Files, Outcome, Run};
 use crate::args::count;
-use crate::commands::{Files, Run};
-use crate::context::Context;
-use crate::error::Outcome;
-use crate::exit::Exit;
 use crate::input::model::{Model, bytes_of};
 use crate::input::selection::Selection;
 use crate::json::{List, Map, about};
 use crate::output::stdout::show;
-use crate::print::diagnostic::say;
 use crate::print::verdict::Sound;
 use crate::table::{Side, Table, number, wrapped};
 use crate::tensor::stats::{ERROR, Edge, Part, QUANTILES, Row, Spread, measure};
@@ -68,9 +64,7 @@ enum Key {
 
 impl Run for Stats {
     fn run(self, context: &Context) -> Outcome {
-        self.files.each(|file, json| {
-            self.show(context, file, json).map_err(|error| say(&error, json)).or_else(Ok::<_, io::Error>)
-        })
+        self.files.each(context, |file, json| self.show(context, file, json))
     }
 }
 

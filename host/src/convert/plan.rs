@@ -345,7 +345,9 @@ impl Casts {
     /// An option needs another one.
     pub fn check(&self) -> Result<(), &'static str> {
         match self.to {
-            None if !(self.only.is_empty() && self.except.is_empty()) => Err("--only and --except need --to"),
+            None if !(self.only.is_empty() && self.except.is_empty()) => {
+                Err("--only and --except need --to; `pack` selects tensors, `cat MODEL TENSOR -o` writes one")
+            }
             None if self.all => Err("--all needs --to"),
             to if self.allow_zeros && to.is_none_or(is_float) => {
                 Err("--allow-zeros needs --to with an integer dtype")
