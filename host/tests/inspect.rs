@@ -204,24 +204,39 @@ fn bytes_read(place: &Place, args: &[&str]) -> i64 {
     read.parse().expect("a number")
 }
 
+/// Command lines and a part of what is said; then beginnings of command lines with guesses, and what the tip
+/// about each of them names. `outputs` has the errors of other values.
 #[test]
-fn options_say_what_they_take() {
+fn guesses_end_in_the_right_word() {
     let place = Place::new();
     place.put("m", &sound());
-    for (args, sentence) in [
-        (&["inspect", "m", "--top", "0"][..], "'--top <N>': a number above 0 needed"),
-        (&["stats", "m", "--top", "-1"], "'--top <N>': a number above 0 needed"),
-        (&["check", "m", "--jobs", "x"], "a number above 0 needed"),
-        (&["diff", "m", "m", "--tolerance", "-1"], "a number of 0 or more needed"),
-        (&["cat", "m", "a", "--limit", "-1"], "a whole number from 0 to 18446744073709551615"),
-        (&["pack", "m", "-o", "k", "--align", "x"], "a whole number from 0 to 4294967295"),
-        (&["check", "m", "--server-timeout", "5s"], "a number of seconds from 1 to 86400 needed"),
-        (&["inspect", "m", "--except", "*"], "m: --only and --except leave no tensor\n"),
-        (&["stats", "m", "--only", "a", "--except", "?"], "m: --only and --except leave no tensor\n"),
+    for (line, sentence) in [
+        ("pack m -o k --align 4K", "a whole number from 0 to 4294967295 needed, without a unit"),
+        ("stats m --only a --except ?", "m: --only and --except leave no tensor\n"),
+        ("stats m a", "a: is a tensor, not a file; choose it with `inspect --only`\n"),
+        ("convert m --only a x.npy", "need --to; `pack` selects tensors, `cat MODEL TENSOR -o` writes one\n"),
+        ("checkpoint m c", "m: is a file; give the directory, then the models\n"),
+        ("inspect m --json --onyl a", "found; did you mean \\\"--only\\\"?\"}\n"),
+        ("--json check m", "found; options follow the command\"}\n"),
     ] {
-        let run = place.run(args);
-        assert!(run.code == Some(2) && run.err.contains(sentence), "{args:?}: {run:?}");
+        let run = place.run(line.split(' '));
+        assert!(run.code == Some(2) && (run.out.clone() + &run.err).contains(sentence), "{line}: {run:?}");
     }
-    let json = place.run(["inspect", "m", "--json", "--onyl", "a"]).out;
-    assert!(json.contains("found; a similar argument exists: '--only'\"}"), "{json}");
+    for (line, tips) in [
+        ("", "compare=diff concat=pack merge=pack cp=pack rename=pack get=cat extract=slice import=convert"),
+        ("", "list=inspect keys=inspect view=cat metadata=--json tree=--tree m=check sum=hash verify=hash"),
+        ("", "fetch=checkpoint version=--version quantize=quant chek=\"check\""),
+        ("pack m", "--metadata=--set --tensor=--only --remove=--except --sort=--order --strip-prefix=OLD="),
+        ("pack m", "--overwrite=--force -f=--force --out=--output --dtype=convert --quiet=exit"),
+        ("cat m a", "--tensor=TENSOR --head=--limit -n=--limit --to=convert"),
+        ("slice m", "--tensor=TENSOR=SPEC"),
+        ("stats m", "--exclude=--except --name=--only --head=--top -q=exit -f=without -o=> --format=--json"),
+        ("emit m", "--format=--lang"),
+    ] {
+        for (guess, word) in tips.split(' ').filter_map(|pair| pair.split_once('=')) {
+            let run = place.run(line.split_whitespace().chain([guess]));
+            let tip = run.err.lines().find(|line| line.starts_with("  tip: ")).unwrap_or_default();
+            assert!(run.code == Some(2) && tip.contains(word), "{line} {guess}: {run:?}");
+        }
+    }
 }

@@ -152,7 +152,7 @@ fn every_code_has_a_case() {
     assert_eq!(run.code, Some(2));
     let (_, list) = run.err.split_once("[possible values: ").expect("the list of codes");
     let (list, hint) = list.split_once(']').expect("the end of the list");
-    assert!(hint.contains("similar value exists: 'name.slash'"), "{hint}");
+    assert!(hint.contains("did you mean \"name.slash\"?"), "{hint}");
     let mut listed: Vec<&str> = list.split(", ").collect();
     let cases = cases();
     let mut tested: Vec<&str> = cases.iter().map(|case| case.0).collect();

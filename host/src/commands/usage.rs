@@ -1,85 +1,117 @@
-//! Errors in the command line.
+//! Errors in the command line, and what to write instead.
 
+use super::{Error, Exit, NAMES, command_line};
 use crate::args::remote::hide_in_text;
-use crate::error::Error;
-use crate::exit::Exit;
 use crate::print::diagnostic::say;
 use crate::text::terminal::Stream;
-use clap::error::{ContextKind, ContextValue};
+use crate::text::{did_you_mean, shown_text};
+use clap::error::{ContextKind as Kind, ContextValue, ErrorKind};
+use clap::{Arg, Command};
 use std::ffi::OsString;
 use std::io::{self, Write};
+use std::path::Path;
 
-/// Words of other programs, and what does the same here.
-const WORDS: [(&str, &str); 11] = [
-    ("download", "`safetensors checkpoint DIR URL` downloads the files of a model"),
-    ("list", "`safetensors inspect FILE` lists the tensors"),
-    ("merge", "`safetensors pack FILE... -o OUTPUT` puts the tensors of several files into one"),
-    ("rename", "`safetensors pack FILE -o OUTPUT --rename OLD=NEW` renames tensors"),
-    ("validate", "`safetensors check FILE` validates files"),
-    (
-        "verify",
-        "`safetensors check FILE` validates files, `safetensors hash --verify LIST` compares their sums",
-    ),
-    ("--metadata", "`safetensors inspect --json FILE` shows all metadata"),
-    ("--strip-prefix", "`safetensors pack FILE -o OUTPUT --rename-prefix OLD=` removes a prefix"),
-    ("--tensor", "`safetensors cat FILE TENSOR` prints a tensor"),
-    ("--tensors", "`safetensors inspect FILE` lists the tensors"),
-    ("--names", "`safetensors inspect FILE` lists the tensors"),
+/// Options of other programs that choose tensors.
+const CHOICE: &str = "--drop --except --exclude --filter --include --name --only --remove --tensor --tensors";
+
+/// Guesses, the commands that they are about, or none for all, and what to write instead: an option, for the
+/// commands that have it, or a sentence. The first that fits counts.
+const TIPS: &[(&str, &str, &str)] = &[
+    (CHOICE, "cat", "the tensor follows the model: `safetensors cat MODEL TENSOR`"),
+    (CHOICE, "slice", "tensors follow the model: `safetensors slice MODEL TENSOR=SPEC... -o OUTPUT`"),
+    ("--filter --include --name --tensor --tensors", "", "--only"),
+    (CHOICE, "", "--except"),
+    (CHOICE, "", "`safetensors pack FILE -o OUTPUT` chooses tensors, with --only and --except"),
+    ("--meta --metadata", "", "--set"),
+    ("--meta --metadata metadata", "", "`safetensors inspect --json FILE` shows all metadata"),
+    ("--strip-prefix", "", "`safetensors pack FILE -o OUTPUT --rename-prefix OLD=` removes a prefix"),
+    ("--format", "", "--lang"),
+    ("--format", "convert", "the suffix of the output sets the format: .safetensors, .npy, .npz or .gguf"),
+    ("--format", "check diff hash inspect lint scan stats", "--json"),
+    ("--json", "decode", "the output is JSON without it"),
+    ("--sort", "", "--order"),
+    ("--head --top -n", "", "--limit"),
+    ("--head --limit -n", "", "--top"),
+    ("--quiet --silent -q", "", "the exit code has the result; `> /dev/null` discards the output"),
+    ("--overwrite --yes -f -y", "", "--force"),
+    ("--file --input -f -i", "", "files are given without an option"),
+    ("--out --outdir --output-dir", "", "--output"),
+    ("--out --output -o", "", "the result goes to standard output; `> FILE` writes it to a file"),
+    ("--dtype", "", "--values"),
+    ("--dtype --to", "cat join pack quant slice split", "`safetensors convert IN OUT --to DTYPE` casts"),
+    ("--version version", "", "`safetensors --version` prints the version"),
+    ("compare", "", "`safetensors diff A B` compares two models"),
+    ("concat merge", "", "`safetensors pack FILE... -o OUTPUT` puts the tensors of several files into one"),
+    ("copy cp", "", "`safetensors pack FILE -o OUTPUT` copies the tensors of a file, or some with --only"),
+    ("rename", "", "`safetensors pack FILE -o OUTPUT --rename OLD=NEW` renames tensors"),
+    ("extract get", "", "`safetensors cat MODEL TENSOR` prints a tensor, `slice` writes some to a file"),
+    ("dump keys list view --names", "", "`safetensors inspect FILE` lists the tensors, `cat` prints one"),
+    ("export import", "", "`safetensors convert IN OUT` reads and writes other formats"),
+    ("quantize", "", "`safetensors convert IN OUT --to I8 --scale per-row`; `quant` is for GPTQ and AWQ"),
+    ("checksum sha256 sum", "", "`safetensors hash MODEL` prints SHA-256 sums"),
+    ("tree", "", "`safetensors inspect --tree FILE` shows the names as a tree"),
+    ("download fetch", "", "`safetensors checkpoint DIR URL` downloads the files of a model"),
+    ("validate verify", "", "`safetensors check FILE` validates files, `hash --verify LIST` their sums"),
 ];
 
-/// Prints the error in these words with the usage, or as one JSON object. Help is printed and is no error.
+/// Prints the error in these words with a tip, or as one JSON object. Help is printed and is no error.
 pub fn end(mut error: clap::Error, words: &[OsString]) -> Exit {
     if !error.use_stderr() {
         return error.print().map_or_else(|error| say(&error.into(), false), |()| Exit::Good);
     }
-    propose(&mut error);
+    let tip = tip(&error, words);
+    // No command takes an option as a value.
+    error.remove(Kind::Suggested);
     let text = hide_in_text(words, error.to_string());
     if words.iter().any(|word| word == "--json") {
-        return say(&Error::usage(sentence(&text)), true);
+        let mistake = text.split("\n\n").next().unwrap_or_default().split_whitespace().skip(1);
+        let sentence =
+            mistake.collect::<Vec<_>>().join(" ") + &tip.map_or(String::new(), |tip| format!("; {tip}"));
+        return say(&Error::usage(sentence), true);
     }
     let text = text.replacen("error:", &Stream::Err.bad("error:"), 1);
-    let text = text.replacen("  tip:", &format!("  {}", Stream::Err.good("tip:")), 1);
-    match io::stderr().write_all(text.as_bytes()) {
-        Err(error) => say(&error.into(), false),
-        Ok(()) => Exit::Failed,
+    let tip = tip.map_or(String::new(), |tip| format!("  {} {tip}\n\n", Stream::Err.good("tip:")));
+    let written = write!(io::stderr(), "{}", text.replacen("\n\n", &format!("\n\n{tip}"), 1));
+    written.map_or_else(|error| say(&error.into(), false), |()| Exit::Failed)
+}
+
+/// What to write instead, in one sentence. None is better than a wrong one.
+fn tip(error: &clap::Error, words: &[OsString]) -> Option<String> {
+    let (mut program, word) = (command_line(), Kind::InvalidSubcommand);
+    program.build();
+    let used = words.iter().skip(1).find_map(|word| program.find_subcommand(word)).unwrap_or(&program);
+    let longs = used.get_arguments().filter_map(Arg::get_long).map(|long| format!("--{long}"));
+    let values = error.get(Kind::ValidValue);
+    let (mistake, command, mut known): (_, _, Vec<String>) = match (error.kind(), values) {
+        (ErrorKind::InvalidSubcommand, _) => (word, &program, NAMES.map(Into::into).into()),
+        (ErrorKind::UnknownArgument, _) => (Kind::InvalidArg, used, longs.collect()),
+        (_, Some(ContextValue::Strings(values))) => (Kind::InvalidValue, used, values.clone()),
+        _ => return None,
+    };
+    let Some(ContextValue::String(guess)) = error.get(mistake) else { return None };
+    let slips = |word: &str| strsim::damerau_levenshtein(guess, word);
+    known.retain(|word| word.starts_with(guess) || 3 * slips(word) < word.trim_start_matches('-').len());
+    let is_listed = guess.starts_with('-') || mistake == word;
+    match listed(guess, command).filter(|_| is_listed) {
+        None if mistake == word && (guess.contains(['.', '/']) || Path::new(guess).exists()) => {
+            let file = shown_text(&hide_in_text(words, guess.clone()));
+            Some(format!("`safetensors inspect {file}` shows the model, `check {file}` validates it"))
+        }
+        None if known.contains(guess) => Some("options follow the command".to_owned()),
+        None => did_you_mean(guess, known.iter().map(String::as_str)).strip_prefix("; ").map(str::to_owned),
+        listed => listed,
     }
 }
 
-/// Replaces advice that does not help: no command takes an option as a value.
-fn propose(error: &mut clap::Error) {
-    let unknown = [ContextKind::InvalidSubcommand, ContextKind::InvalidArg].into_iter();
-    let unknown = unknown.filter_map(|kind| error.get(kind)).find_map(|value| match value {
-        ContextValue::String(word) => Some(word.clone()),
-        _ => None,
-    });
-    error.remove(ContextKind::Suggested);
-    let known = |word: &str| WORDS.iter().find(|(known, _)| *known == word);
-    let has_similar = error.get(ContextKind::SuggestedArg).is_some();
-    if let Some((_, advice)) = unknown.as_deref().and_then(known).filter(|_| !has_similar) {
-        // A similar word would mislead.
-        error.remove(ContextKind::SuggestedSubcommand);
-        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![(*advice).into()]));
-    }
-}
-/// The first paragraph, which is the error, and the tips on one line.
-fn sentence(text: &str) -> String {
-    let (mistake, rest) = text.split_once("\n\n").unwrap_or((text, ""));
-    let words: Vec<&str> = mistake.split_whitespace().collect();
-    let tips = rest.lines().filter_map(|line| line.trim().strip_prefix("tip: "));
-    let line = tips.fold(words.join(" "), |line, tip| format!("{line}; {tip}"));
-    line.strip_prefix("error: ").unwrap_or(&line).to_owned()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::sentence;
-
-    #[test]
-    fn the_mistake_is_told_in_one_line() {
-        let text =
-            "error: these were not provided:\n  <FILE>...\n\nUsage: safetensors check <FILE>...\n\nFor more";
-        assert_eq!(sentence(text), "these were not provided: <FILE>...");
-        assert_eq!(sentence("error: no"), "no");
-        assert_eq!(sentence("error: no --x\n\n  tip: use '--y'\n\nUsage: a"), "no --x; use '--y'");
-    }
+/// What the table says to a guess, which is an option or stands for a command.
+fn listed(guess: &str, command: &Command) -> Option<String> {
+    let has = |words: &str, word: &str| words.split(' ').any(|known| known == word);
+    let fits = |commands: &str| commands.is_empty() || has(commands, command.get_name());
+    let mut rows = TIPS.iter().filter(|(guesses, commands, _)| has(guesses, guess) && fits(commands));
+    rows.find_map(|(.., advice)| {
+        let Some(long) = advice.strip_prefix("--") else { return Some((*advice).to_owned()) };
+        let option = command.get_arguments().find(|option| option.get_long() == Some(long))?;
+        let help = option.get_help()?.to_string();
+        Some(format!("use `{option}`: {}{}", help[..1].to_lowercase(), &help[1..]))
+    })
 }
