@@ -14,6 +14,7 @@ use std::str::FromStr;
 /// | `hf://owner/name` | the weights of a model: see [`CANDIDATES`](crate::CANDIDATES) |
 /// | `hf://owner/name@revision` | the same at a branch, a tag or a commit |
 /// | `hf://owner/name/path` | one file of it, also with a revision |
+/// | `https://huggingface.co/owner/name/blob/revision/path` | the same, as a browser shows it |
 ///
 /// ```
 /// use safetensors_remote::Location;
@@ -46,7 +47,15 @@ const FORMS: &str = "write hf://owner/name, hf://owner/name@revision or hf://own
 fn is_page_of_hub(url: &Url) -> bool {
     let is_on_hub = Url::parse(ENDPOINT).is_ok_and(|hub| hub.has_origin_of(url));
     let parts: Vec<&str> = url.path().split('/').filter(|part| !part.is_empty()).collect();
-    is_on_hub && (parts.len() <= 2 || matches!(parts.get(2), Some(&("blob" | "tree"))))
+    is_on_hub
+        && (parts.len() <= 2 || parts.iter().skip(1).take(2).any(|part| ["blob", "tree"].contains(part)))
+}
+
+/// The file that such a page shows: `owner/name/blob/revision/path`.
+fn file_of_page(url: &Url) -> Option<HubFile> {
+    let (repository, file) = url.path().trim_start_matches('/').split_once("/blob/")?;
+    let file = HubFile::parse(&format!("{repository}@{file}")).ok()?;
+    file.path.as_ref().is_some_and(|path| !path.contains('%')).then_some(file)
 }
 
 impl Location {
@@ -94,7 +103,9 @@ impl Location {
             None if text.get(..3).is_some_and(|start| start.eq_ignore_ascii_case("hf:")) => Err(FORMS),
             None if Self::is_remote(text) => Err("two slashes are needed after the colon"),
             _ => Url::parse(text).and_then(|url| match is_page_of_hub(&url) {
-                true => Err("it is a page of the Hub; write hf://owner/name"),
+                true => {
+                    file_of_page(&url).map(Self::Hub).ok_or("it is a page of the Hub; write hf://owner/name")
+                }
                 false => Ok(Self::Url(url)),
             }),
         };
@@ -230,6 +241,8 @@ mod tests {
             ("hf://o/n@refs/pr/7", "o/n", "refs/pr/7", None),
             ("hf://o/n@refs/pr/7/a.st", "o/n", "refs/pr/7", Some("a.st")),
             ("hf://o/n@feature%2Fx/a.st", "o/n", "feature/x", Some("a.st")),
+            ("https://huggingface.co/o/n/blob/main/m.st?x=1", "o/n", "main", Some("m.st")),
+            ("https://huggingface.co/gpt2/blob/refs%2Fpr%2F7/a/m.st", "gpt2", "refs/pr/7", Some("a/m.st")),
         ] {
             let Ok(Location::Hub(file)) = Location::parse(text) else { panic!("{text}") };
             assert_eq!((file.repository(), file.revision(), file.path()), (repository, revision, path));
@@ -256,7 +269,7 @@ mod tests {
             ("HTTP:/h/a", "two slashes"),
             (" hf://o/n", "begins with a space"),
             ("https://huggingface.co/o/n", "write hf://owner/name"),
-            ("https://huggingface.co/o/n/blob/main/m.safetensors", "write hf://owner/name"),
+            ("https://huggingface.co/o/n/tree/main", "write hf://owner/name"),
             ("model.safetensors", "absolute URL"),
         ] {
             let error = Location::parse(text).unwrap_err().to_string();
