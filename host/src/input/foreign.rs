@@ -2,14 +2,16 @@
 
 use crate::input::open::open_file;
 use crate::input::source::Source;
-
 use embedded_safetensors::header::MAX_HEADER_LEN;
+use safetensors_convert::pickle::{Argument, Opcode, Opcodes};
 use safetensors_convert::tensorflow::is_table;
 use safetensors_convert::zip::{Part, entries};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+/// The number that begins an old file of PyTorch, as a pickle.
+const OLD_NUMBER: Argument = Argument::Int(0x1950_a86a_20f9_469c_fc6c);
 /// The number of bytes that are looked at. A stream whose header is too long has only 8.
 const LOOKED_AT: u64 = 64 * 1024;
 
@@ -130,7 +132,12 @@ const GGML: Format = format(
     "use the safetensors files from which it was converted",
 );
 const TAR: Format = format("a tar archive", "extract it with `tar xf`");
-const PICKLE: Format = readable("a pickle, as old .pt and .bin files of PyTorch are", Readable::PyTorch);
+const OLD_TORCH: Format = readable("a pickle, as old .pt and .bin files of PyTorch are", Readable::PyTorch);
+const PICKLE: Format = format(
+    "a pickle that torch.save did not write",
+    "`safetensors scan` shows what it would run; load it in Python, and save its arrays with \
+     safetensors.numpy.save_file",
+);
 const CHECKPOINT: Format =
     readable("a model of PyTorch in a zip archive, as .pt and .bin files are", Readable::PyTorch);
 const ARRAYS: Format = readable("a zip archive of numpy", Readable::Archive);
@@ -188,14 +195,15 @@ fn is_text(first: &[u8]) -> bool {
     first.len() >= 8 && text.len() + 3 >= first.len() && !is_model(first) && text.chars().all(is_printed)
 }
 
-/// A sentence about a file that is not a pickle, if it is of a format that has none. Old pickles are
-/// text, so that a text is not enough.
+/// A sentence about a file in which no pickle is found, if it does not look like one.
 ///
 /// # Errors
 /// Those of reading.
 pub fn hint_of(file: &File) -> io::Result<Option<String>> {
-    let format = format_of(&beginning(file)?).filter(|format| format.readable.is_none());
-    Ok(format.map(|format| format.hint("")))
+    let first = beginning(file)?;
+    let format = format_of(&first).or_else(|| is_text(&first).then_some(TEXT));
+    let is_other = |format: &Format| format.readable.is_none() && format.what != PICKLE.what;
+    Ok(format.filter(is_other).map(|format| format.hint("")))
 }
 
 fn beginning(file: &File) -> io::Result<Vec<u8>> {
@@ -252,7 +260,10 @@ fn format_of(first: &[u8]) -> Option<Format> {
         [b'P', b'K', 3, 4, ..] => Some(zip_format(first)),
         [0xFF, 0xFE, ..] | [0xFE, 0xFF, ..] if !is_length => Some(UTF_16),
         // More than a length of which the upper half is zero.
-        [0x80, 2..=5, ..] if !is_length => Some(PICKLE),
+        [0x80, 2..=5, ..] if !is_length => {
+            // So little is known of a stream.
+            Some(if first.len() == 8 || is_old_torch(first) { OLD_TORCH } else { PICKLE })
+        }
         // The version of the format, and one of the fields that follow it.
         [8, 1..=31, 0x12 | 0x1A | 0x22 | 0x28 | 0x32 | 0x3A | 0x42, ..] if !is_length => Some(ONNX),
         [_, _, _, _, b'T', b'F', b'L', b'3', ..] => Some(TFLITE),
@@ -262,6 +273,14 @@ fn format_of(first: &[u8]) -> Option<Format> {
         }
         _ => text_format(first),
     })
+}
+
+/// Whether the first pickle is the number by which PyTorch knows its old files; of any protocol.
+pub fn is_old_torch(first: &[u8]) -> bool {
+    let ops = Opcodes::new(first).map_while(Result::ok);
+    let mut ops = ops.filter(|op| !matches!(op.code, Opcode::Proto | Opcode::Frame));
+    ops.next().is_some_and(|op| op.argument == OLD_NUMBER)
+        && ops.next().is_some_and(|op| op.code == Opcode::Stop)
 }
 
 /// Whether a file begins with the length of a header, of which nothing or JSON follows.

@@ -131,7 +131,11 @@ impl Search {
         let is_zip = is_zip(&seen.first);
         // A file may be a pickle and something else, as a loader decides.
         let is_model = (whole.entry.is_empty() && self.is_model) || seen.has_other_format();
-        if seen.is_pickle(!is_zip && !is_model) {
+        let is_expected = !is_zip && !is_model;
+        if is_expected {
+            seen.drop_chance();
+        }
+        if seen.is_pickle(is_expected) {
             self.add(seen.into_pickles(whole.entry.clone()))?;
         }
         match () {

@@ -1,15 +1,13 @@
 //! Bytes that may be pickles, and whether they count as ones.
 
 use super::find::Pickles;
-use crate::input::foreign::is_model;
+use crate::input::foreign::{is_model, is_old_torch};
 use safetensors_convert::numpy::Header;
-use safetensors_convert::pickle::{Argument, Finding, Opcode, Opcodes, Scan, Use, scan};
+use safetensors_convert::pickle::{Finding, Scan, Use, scan};
 use safetensors_convert::zip::read_full;
 use std::collections::HashSet;
 use std::io::{self, Read};
 
-/// The number that begins an old file of PyTorch, as a pickle.
-const OLD_TORCH: Argument = Argument::Int(0x1950_a86a_20f9_469c_fc6c);
 /// The pickles that precede the elements in such a file.
 const OF_OLD_TORCH: u64 = 5;
 const NUMPY: &[u8] = b"\x93NUMPY";
@@ -110,6 +108,21 @@ impl Seen {
         matches!(finding.used, Use::Import | Use::Call) && (is_sure || findings.iter().any(is_near))
     }
 
+    /// Drops what bytes of an unknown format have by chance: no pickle is complete or begins with a version,
+    /// and no name can be one of a module.
+    pub fn drop_chance(&mut self) {
+        let Scan { problem, findings, pickles, may_hide } = &mut self.scan;
+        let is_broken = problem.as_ref().is_some_and(|problem| !problem.is_limit) && *pickles == 0;
+        let may_be_meant = |one: &Finding| match outermost(one) {
+            Some(module) => module.chars().all(|letter| letter.is_alphanumeric() || letter == '_'),
+            None => matches!(one.used, Use::Import | Use::Call),
+        };
+        if is_broken && !*may_hide && self.first.first() != Some(&0x80) && !findings.iter().any(may_be_meant)
+        {
+            findings.clear();
+        }
+    }
+
     /// The elements of an old file of PyTorch follow its pickles, and are not one.
     pub fn drop_elements_of_torch(&mut self) {
         if self.scan.pickles < OF_OLD_TORCH || !is_old_torch(&self.first) {
@@ -121,14 +134,6 @@ impl Seen {
         self.scan.problem.take_if(|problem| !problem.is_limit && !may_hide);
         self.scan.findings = kept;
     }
-}
-
-/// Whether the first pickle is the number by which PyTorch knows its old files; of any protocol.
-fn is_old_torch(first: &[u8]) -> bool {
-    let ops = Opcodes::new(first).map_while(Result::ok);
-    let mut ops = ops.filter(|op| !matches!(op.code, Opcode::Proto | Opcode::Frame));
-    ops.next().is_some_and(|op| op.argument == OLD_TORCH)
-        && ops.next().is_some_and(|op| op.code == Opcode::Stop)
 }
 
 pub fn is_zip(first: &[u8]) -> bool {
@@ -165,8 +170,12 @@ fn says_objects(header: &[u8]) -> bool {
     (0..header.len()).any(|at| is_type(&header[at..]))
 }
 
-/// Whether the outermost module can be one. It is imported first, even if the rest cannot be found.
+/// Whether the outermost module can be one.
 fn has_name(finding: &Finding) -> bool {
-    let outermost = finding.name.as_ref().and_then(|name| name.module.split('.').next());
-    outermost.is_some_and(|text| !text.is_empty() && !text.contains(char::is_control))
+    outermost(finding).is_some_and(|text| !text.is_empty() && !text.contains(char::is_control))
+}
+
+/// The outermost module, which is imported first, even if the rest cannot be found.
+fn outermost(finding: &Finding) -> Option<&str> {
+    finding.name.as_ref()?.module.split('.').next()
 }

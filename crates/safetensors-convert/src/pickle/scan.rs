@@ -644,6 +644,9 @@ mod tests {
             assert_eq!(found(&pickle), [format!("GLOBAL os.system {}", before.len())], "{before:?}");
             assert_eq!(scanned(&pickle).problem, None, "{before:?}");
         }
+        for text in ["Format: a", "Install", "License"] {
+            assert!(scanned(format!("{text}\ncos\nsystem\n.").as_bytes()).is_nothing(), "{text}");
+        }
         // The same item, however its index is spelled.
         let fetched = found(b"Vos\np+1\n0Vsystem\np 2_0\n0g01\ng20\n\x93.");
         assert_eq!(fetched, ["STACK_GLOBAL os.system 32"]);
