@@ -588,8 +588,8 @@ fn shards_without_their_index_are_read_in_turn_or_rejected_in_one_sentence() {
         let files: Vec<&str> = names.iter().map(String::as_str).collect();
         let shards = if numbers.len() == 1 { "1 shard" } else { "2 shards" };
         let advice = match numbers.len() {
-            1 => "give the path of one",
-            _ => "`safetensors pack` of these files makes one of them",
+            1 => "missing shards: \"m-00001-of-00002.safetensors\"",
+            _ => "`safetensors join d/m-*-of-00002.safetensors -o m.safetensors` reads all of them",
         };
         let index = "m.safetensors.index.json";
         let sentence = format!("d: contains {shards} of 2, but not the index \"{index}\"; {advice}\n");

@@ -69,8 +69,17 @@ fn a_single_shard_is_rejected() {
     place.refuses("join s/first.safetensors -o new", 2, &renamed);
     fs::rename(place.path("s/first.safetensors"), place.path(ONE)).expect("existing file");
     fs::remove_file(place.path(INDEX)).expect("existing file");
-    let alone = "give the index \"model.safetensors.index.json\", which is missing here, or join all shards";
-    place.refuses(&format!("join {ONE} -o new"), 2, &format!("{ONE}: is shard 1 of 2; {alone}"));
+    let alone = format!("{ONE}: is shard 1 of 2");
+    let advised = "join s/model-*-of-00002.safetensors -o model.safetensors";
+    place.refuses(
+        &format!("join {ONE} -o new"),
+        2,
+        &format!("{alone}; `safetensors {advised}` reads all of them"),
+    );
+    assert_eq!(place.shell(&format!("exec \"$0\" {advised}")).code, Some(0));
+    fs::remove_file(place.path("s/model-00002-of-00002.safetensors")).expect("existing file");
+    let missing = "missing shards: \"model-00002-of-00002.safetensors\"";
+    place.refuses(&format!("join {ONE} -o new"), 2, &format!("{alone}; {missing}"));
     assert!(!place.path("new").exists());
 }
 
@@ -163,7 +172,7 @@ fn many_shards_take_linear_time() {
         place.run(["pack", "-o", "new"].into_iter().chain(names[..count].iter().map(|name| &**name)))
     };
     let started = std::time::Instant::now();
-    pack(999).fails(2, "or join all shards");
+    pack(999).fails(2, "01000.safetensors -o m.safetensors` reads all of them");
     assert_eq!(pack(1000).code, Some(0));
     assert!(started.elapsed().as_secs() < 20, "{:?}", started.elapsed());
 }

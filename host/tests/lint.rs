@@ -3,6 +3,7 @@
 
 use crate::support::{Place, file, tensor};
 use serde_json::Value;
+use std::fs;
 
 const FORMAT: &str = r#""__metadata__":{"format":"pt"}"#;
 
@@ -142,6 +143,13 @@ fn each_code_has_a_file_with_exactly_it_and_a_twin_without() {
         let text = place.run(["lint", "bad"]).out;
         let begin = format!("bad: {}[{code}] at byte ", if is_warning { "warning" } else { "note" });
         assert!(text.contains(&begin) && text.contains("\n    "), "a byte and advice: {text}");
+        if let Some(advised) = text.split('`').nth(1).and_then(|text| text.strip_prefix("safetensors ")) {
+            place.put("advised", format!("\"$1\" {advised}").as_bytes());
+            let run = place.shell("bash advised \"$0\"");
+            assert_eq!(run.code, Some(0), "{advised}: {run:?}");
+            assert!(!codes(&place, &["new.safetensors"]).0.contains(&code.to_owned()), "{advised}");
+            fs::remove_file(place.path("new.safetensors")).expect("a file");
+        }
     }
 }
 

@@ -82,7 +82,7 @@ fn a_page_has_all_parts() {
         "<b>350,810</b><span>parameters</span>",
         "<svg class=map",
         "<title>fc2.weight, F16 [400, 400], bytes 53,608 to 373,608, 320.0 KB</title>",
-        "<code>safetensors pack <span class=w>--set</span> format=pt</code>",
+        "<code>safetensors pack <span class=w>--set</span> format=pt FILE",
         "<td class=n>script<td><pre>firmware/app/training/train.py</pre>",
         "<summary><span class=n>fc4</span>",
         "F16 · 10 × 400",

@@ -85,7 +85,14 @@ fn missing_metadata_stays_missing() {
 fn bad_requests_are_one_sentence() {
     let place = place();
     for (slices, error) in [
-        ("t", "safetensors: \"t\" has no `=`; use TENSOR= for a whole tensor"),
+        (
+            "t",
+            "safetensors: \"t\" has no `=`; write \"TENSOR=0:10\" for a slice, or TENSOR= for a whole tensor",
+        ),
+        (
+            "t[0:1]",
+            "safetensors: \"t[0:1]\" has no `=`; write \"t=0:1\" for a slice, or TENSOR= for a whole tensor",
+        ),
         ("t= t=0", "safetensors: tensor \"t\" is given twice"),
         ("T=", "m: no tensor \"T\"; did you mean \"t\"?"),
         ("s=", "m: no tensor \"s\"; did you mean \"s=1\"?"),

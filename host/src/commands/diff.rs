@@ -23,7 +23,7 @@ pub struct Diff {
     #[arg(value_name = "B")]
     b: PathBuf,
 
-    /// Compare values only; ignore differences in dtype and metadata
+    /// Compare names, shapes and values only; otherwise dtypes and metadata must be the same, too
     #[arg(long)]
     values: bool,
 

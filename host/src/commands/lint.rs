@@ -2,7 +2,7 @@
 
 use super::{Context, Exit, Files, Outcome, Run};
 use crate::input::model::Model;
-use crate::json::{about, object};
+use crate::json::{List, about, object};
 use crate::lint::{Code, Finding, Level, lint};
 use crate::output::stdout::show;
 use crate::text::terminal::Stream;
@@ -38,14 +38,15 @@ impl Lint {
         let model = Model::open(context, file)?;
         let found = lint(context, &model, &self.allow)?;
         let warnings = found.iter().filter(|finding| finding.code.level() == Level::Warning).count();
-        let about = about(file, warnings == 0, object! { findings: &found });
+        let findings = found.iter().map(|one| object! { #[serde(flatten)] one, advice: one.advice(file) });
+        let about = about(file, warnings == 0, object! { findings: List(findings) });
         show(json, &about, |out| print(file, &found, warnings, out))?;
         Ok(if warnings > 0 { Exit::Bad } else { Exit::Good })
     }
 }
 
-fn print(file: &Path, found: &[Finding], warnings: usize, out: &mut dyn Write) -> io::Result<()> {
-    let file = shown_path(file);
+fn print(path: &Path, found: &[Finding], warnings: usize, out: &mut dyn Write) -> io::Result<()> {
+    let file = shown_path(path);
     for group in found.chunk_by(|one, other| one.code == other.code) {
         let (code, more) = (group[0].code, group.len().saturating_sub(SHOWN) as u64);
         for finding in group.iter().take(SHOWN) {
@@ -58,7 +59,7 @@ fn print(file: &Path, found: &[Finding], warnings: usize, out: &mut dyn Write) -
         if more > 0 {
             writeln!(out, "    and {} more, which --json shows", grouped(more))?;
         }
-        writeln!(out, "    {}", code.advice())?;
+        writeln!(out, "    {}", group[0].advice(path))?;
     }
     let notes = (found.len() - warnings) as u64;
     writeln!(out, "{file}: {}, {}", counted(warnings as u64, "warning"), counted(notes, "note"))

@@ -1,7 +1,7 @@
 //! `safetensors slice`: writes slices of tensors into a new model.
 
 use super::{Context, Error, Exit, Outcome, Run};
-use crate::input::model::Model;
+use crate::input::model::{Model, with_slice};
 use crate::input::selection::Choice;
 use crate::json::{List, about, object};
 use crate::output::model::NewModel;
@@ -53,8 +53,10 @@ impl Run for Slice {
 /// The name and the slice of an argument. A name may contain `=`, a slice cannot.
 fn split(slice: &str) -> Result<(&str, &str), Error> {
     slice.rsplit_once('=').ok_or_else(|| {
-        let sentence = format!("{} has no `=`; use TENSOR= for a whole tensor", quoted(slice));
-        Error::usage(sentence)
+        let part =
+            with_slice(slice).map_or("TENSOR=0:10".to_owned(), |(name, slice)| format!("{name}={slice}"));
+        let advice = format!("write {} for a slice, or TENSOR= for a whole tensor", quoted(&part));
+        Error::usage(format!("{} has no `=`; {advice}", quoted(slice)))
     })
 }
 
@@ -65,8 +67,10 @@ fn split(slice: &str) -> Result<(&str, &str), Error> {
 fn slices<'m>(model: &'m Model, asked: &[(&str, &str)]) -> Result<Vec<Sliced<'m>>, Error> {
     let (mut slices, mut seen): (Vec<Sliced<'_>>, _) = (Vec::new(), HashSet::new());
     for (name, spec) in asked {
-        // A name may look like a glob.
-        let is_glob = name.contains(['*', '?', '[']) && model.find(name).is_none();
+        // A name may look like a glob, or have its slice as in numpy.
+        let is_name = |name| model.find(name).is_some();
+        let is_named = is_name(name) || with_slice(name).is_some_and(|(name, _)| is_name(name));
+        let is_glob = name.contains(['*', '?', '[']) && !is_named;
         let first = slices.len();
         if is_glob {
             let choice = Choice { only: &[(*name).to_owned()], except: &[] };

@@ -11,13 +11,16 @@ use crate::output::file::{Closed, Product, check_output_path};
 use crate::output::overwrite::check_not_in_model;
 use crate::output::stale::OldModel;
 use crate::output::stdout::show;
-use crate::pack::{Contents, Layout, Prefer, write};
-use crate::text::{counted, quoted, shown_path};
+use crate::pack::{Contents, Entry, Layout, Prefer, write};
+use crate::text::{counted, listed, quoted, shown_path};
 use safetensors_files::shards::{PlannedShard, ShardPlan};
 use std::collections::HashMap;
 use std::fs;
 use std::io;
 use std::path::PathBuf;
+
+/// The most names in a note.
+const NAMED: usize = 4;
 
 /// Split a model into shards of a maximum size, compatible with huggingface_hub
 ///
@@ -156,6 +159,20 @@ impl Split {
             }
             if let Some(index) = &index {
                 writeln!(out, "{}: the index", shown_path(&self.output.join(index)))?;
+            }
+            let is_large = |entry: &&Entry<'_>| entry.tensor.byte_len() > self.max_size;
+            let large = || contents.entries.iter().filter(is_large);
+            if large().next().is_some() {
+                let named = |entry: &Entry<'_>| {
+                    format!("{} with {}", quoted(&entry.name), counted(entry.tensor.byte_len(), "byte"))
+                };
+                let (most, count) = (counted(self.max_size, "byte"), large().count() as u64);
+                let names = listed(large().map(named), NAMED, count);
+                writeln!(
+                    out,
+                    "  note: {} larger than --max-size, {most}: {names}",
+                    counted(count, "tensor")
+                )?;
             }
             contents.padding.print(&mut out)
         })

@@ -5,7 +5,7 @@ use crate::error::Error;
 use crate::input::foreign::Readable;
 use crate::input::model::{file_of, is_index};
 use crate::input::walk::{NO_MODEL, is_model};
-use crate::text::{counted, quoted, shown_text};
+use crate::text::{counted, quoted, shell_word, shown_path};
 use embedded_safetensors::error::Class;
 use safetensors_files::shards::{ShardIndex, ShardLimits};
 use safetensors_remote::CANDIDATES;
@@ -168,17 +168,29 @@ fn part_of(path: &Path, shard: Option<ShardName<'_>>, index: Option<&Index>) -> 
         None => "is one of several shards".to_owned(),
     };
     match (index, shard) {
-        (Some(Index { path, .. }), _) => {
-            format!("{part} of {}; give the index", shown_text(&path.to_string_lossy()))
+        (Some(index), _) => format!("{part} of {}; give the index", shown_path(&index.path)),
+        // A server does not list its files.
+        (None, Some(shard)) if is_remote(path) => {
+            format!("{part}; give the index {}, or join all shards", quoted(&shard.index_name()))
         }
-        (None, Some(shard)) => {
-            let index = quoted(&shard.index_name());
-            // A server does not list its files.
-            let here = if is_remote(path) { "" } else { ", which is missing here" };
-            format!("{part}; give the index {index}{here}, or join all shards")
-        }
+        (None, Some(shard)) => format!("{part}; {}", advice_in(folder_of(path), shard)),
         (None, None) => part,
     }
+}
+
+/// What to do with the shards of a directory that has no index of them.
+fn advice_in(folder: &Path, shard: ShardName<'_>) -> String {
+    let paths = files_in(folder).unwrap_or_default();
+    let names: HashSet<String> = paths.iter().map(|path| name_of(path)).collect();
+    let missing = listed(shard.siblings().filter(|name| !names.contains(name)));
+    if !missing.is_empty() {
+        return format!("missing shards: {missing}");
+    }
+    let ShardName { stem, count, .. } = shard;
+    let all = folder.join(stem);
+    let all = shell_word(&all.strip_prefix(".").unwrap_or(&all).to_string_lossy());
+    let output = shell_word(&format!("{stem}.safetensors"));
+    format!("`safetensors join {all}-*-of-{count:05}.safetensors -o {output}` reads all of them")
 }
 
 fn name_of(path: &Path) -> String {
@@ -227,15 +239,12 @@ pub fn model_in(directory: &Path) -> Result<PathBuf, Error> {
     let sentence = match &shards[..] {
         [first, ..] if shards.len() == names.len() && shards.iter().all(|shard| shard.stem == first.stem) => {
             let (all, index) = (counted(shards.len() as u64, "shard"), quoted(&first.index_name()));
-            let advice = match shards.len() as u64 == first.count {
-                true => "`safetensors pack` of these files makes one of them",
-                false => "give the path of one",
-            };
+            let advice = advice_in(directory, *first);
             format!("contains {all} of {}, but not the index {index}; {advice}", first.count)
         }
         _ if names.len() > 1 => {
             let all = counted(names.len() as u64, "model");
-            format!("contains {all}: {}; give the path of one", listed(&names))
+            format!("contains {all}: {}; give the path of one", listed(names))
         }
         _ => return Ok(models.swap_remove(0)),
     };
@@ -246,9 +255,9 @@ pub fn model_in(directory: &Path) -> Result<PathBuf, Error> {
 fn no_model_in(directory: &Path, paths: &[PathBuf]) -> String {
     let has_model = |path: &Path| files_in(path).is_ok_and(|paths| paths.iter().any(|path| is_model(path)));
     let names: Vec<String> = paths.iter().filter(|path| has_model(path)).map(|path| name_of(path)).collect();
-    match &names[..] {
-        [] => without_models(directory),
-        names => format!("{NO_MODEL}, but its directories do: {}; give the path of one", listed(names)),
+    match names.is_empty() {
+        true => without_models(directory),
+        false => format!("{NO_MODEL}, but its directories do: {}; give the path of one", listed(names)),
     }
 }
 
@@ -264,10 +273,12 @@ pub fn without_models(directory: &Path) -> String {
 }
 
 /// The first names.
-fn listed(names: &[String]) -> String {
+fn listed(names: impl IntoIterator<Item = String>) -> String {
     const NAMED: usize = 8;
-    let shown: Vec<String> = names.iter().take(NAMED).map(|name| quoted(name)).collect();
-    format!("{}{}", shown.join(", "), if names.len() > NAMED { ", …" } else { "" })
+    let mut names = names.into_iter().map(|name| quoted(&name));
+    let mut shown: Vec<String> = names.by_ref().take(NAMED).collect();
+    shown.extend(names.next().map(|_| "…".to_owned()));
+    shown.join(", ")
 }
 
 /// An index, and the names of its shards.

@@ -8,9 +8,10 @@ use crate::input::discover::model_in;
 use crate::input::evidence::error_of;
 use crate::input::open::open;
 use crate::input::remote;
+use crate::input::selection::proposal;
 use crate::input::source::{BUFFER, Data, Source, each_piece};
 use crate::input::validation::index_of;
-use crate::text::{counted, did_you_mean, quoted, shown_text};
+use crate::text::{counted, quoted, shown_text};
 use crate::threads::cores;
 use embedded_safetensors::{FileModel, header::MAX_HEADER_LEN, index::OwnedIndex, integrity::KEY};
 use safetensors_files::shards::{ShardErrorKind, ShardedModel};
@@ -188,15 +189,14 @@ impl Model {
     /// There is none; the sentence suggests the most similar name.
     pub fn tensor(&self, name: &str) -> Result<Tensor<'_>, Error> {
         self.find(name).ok_or_else(|| {
-            // As numpy has it: `name[0:10]`.
-            let sliced = name.strip_suffix(']').and_then(|name| name.split_once('['));
+            let sliced = with_slice(name).or_else(|| name.rsplit_once('='));
             let hint = match sliced.filter(|(name, _)| self.find(name).is_some()) {
                 Some((name, slice)) => format!(
                     "; for a part of it, `safetensors cat` takes --slice {slice}, and `safetensors slice` {name}={slice}",
                     slice = quoted(slice),
                     name = shown_text(name)
                 ),
-                None => did_you_mean(name, self.tensors().map(|tensor| tensor.name())),
+                None => proposal(name, || self.tensors().map(|tensor| tensor.name()), false),
             };
             Error::about(&self.path, format!("no tensor {}{hint}", quoted(name)))
         })
@@ -235,6 +235,11 @@ impl Model {
     pub fn check_unchanged(&self) -> Result<(), Error> {
         self.parts.iter().try_for_each(Part::check_unchanged)
     }
+}
+
+/// A name and a slice as numpy has them: `name[0:10]`.
+pub fn with_slice(text: &str) -> Option<(&str, &str)> {
+    text.strip_suffix(']')?.split_once('[')
 }
 
 /// How many threads read these tensors: one if a server sends a file only in sequence.

@@ -3,7 +3,7 @@
 use crate::args::glob::matches;
 use crate::error::Error;
 use crate::input::model::{Model, Tensor};
-use crate::text::{did_you_mean, quoted};
+use crate::text::{did_you_mean, listed, quoted};
 
 /// The patterns of a command.
 #[derive(clap::Args)]
@@ -57,7 +57,9 @@ impl Choice<'_> {
     pub fn check<'n, I: Iterator<Item = &'n str>>(&self, names: impl Fn() -> I) -> Result<(), String> {
         let is_unused = |pattern: &&String| !names().any(|name| matches(pattern, name));
         match self.only.iter().chain(self.except).find(is_unused) {
-            Some(pattern) => Err(format!("no tensor matches {}{}", quoted(pattern), hint(pattern, names))),
+            Some(pattern) => {
+                Err(format!("no tensor matches {}{}", quoted(pattern), proposal(pattern, names, true)))
+            }
             None => Ok(()),
         }
     }
@@ -69,13 +71,28 @@ impl Choice<'_> {
     }
 }
 
-/// What may be meant by a pattern that matches none of these names; follows a sentence.
-fn hint<'n, I: Iterator<Item = &'n str>>(pattern: &str, names: impl Fn() -> I) -> String {
+/// What may be meant by a pattern that matches none of these names, or by a name that is none of them; follows
+/// a sentence.
+pub fn proposal<'n, I: Iterator<Item = &'n str>>(
+    pattern: &str,
+    names: impl Fn() -> I,
+    is_pattern: bool,
+) -> String {
     let (wider, lower) = (format!("*{}*", pattern.trim_matches('*')), pattern.to_lowercase());
-    if !pattern.is_empty() && names().any(|name| matches(&wider, name)) {
-        return format!("; a pattern matches whole names: did you mean {}?", quoted(&wider));
+    let mut near = names().filter(|name| !pattern.is_empty() && matches(&wider, name)).map(quoted);
+    match (near.next(), near.next(), near.count() as u64) {
+        (None, ..) => {}
+        (Some(_), ..) if is_pattern => {
+            return format!("; a pattern matches whole names: did you mean {}?", quoted(&wider));
+        }
+        (Some(one), None, _) => return format!("; did you mean {one}?"),
+        (Some(one), Some(other), more) => {
+            let names = listed([one, other].into_iter(), 2, 2 + more);
+            return format!("; one name is needed: did you mean one of {names}?");
+        }
     }
     match names().find(|name| matches(&lower, &name.to_lowercase())) {
+        Some(name) if !is_pattern => format!("; did you mean {}?", quoted(name)),
         Some(name) => {
             let meant = if matches(&lower, name) { &lower } else { name };
             format!("; upper and lower case differ: did you mean {}?", quoted(meant))

@@ -1,8 +1,11 @@
 //! The findings, and what each code means.
 
-use crate::text::quoted_whole;
+use super::rules::{LONG, is_seen};
+use crate::text::{quoted_whole, shell_word};
 use clap::ValueEnum;
 use serde::Serialize;
+use std::path::Path;
+use unicode_normalization::UnicodeNormalization;
 
 /// How bad a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -43,29 +46,29 @@ macro_rules! codes {
 }
 
 codes! {
-    FirstByte, "header.first-byte", Warning, "rewrite the file with `safetensors pack FILE -o NEW`";
-    Whitespace, "canonical.whitespace", Warning, "rewrite the file with `safetensors pack FILE -o NEW`";
-    Escape, "canonical.escape", Warning, "rewrite the file with `safetensors pack FILE -o NEW`";
-    MemberOrder, "canonical.member-order", Note, "rewrite the file with `safetensors pack FILE -o NEW`";
+    FirstByte, "header.first-byte", Warning, "rewrite the file with `safetensors pack FILE -o new.safetensors`";
+    Whitespace, "canonical.whitespace", Warning, "rewrite the file with `safetensors pack FILE -o new.safetensors`";
+    Escape, "canonical.escape", Warning, "rewrite the file with `safetensors pack FILE -o new.safetensors`";
+    MemberOrder, "canonical.member-order", Note, "rewrite the file with `safetensors pack FILE -o new.safetensors`";
     UnknownMember, "entry.unknown-member", Warning, "move it to the metadata: no reader shows it";
-    PaddingOther, "padding.not-spaces", Warning, "pad the header with spaces: `safetensors pack FILE -o NEW`";
-    PaddingLarge, "padding.large", Warning, "remove them with `safetensors pack FILE -o NEW`";
-    PaddingRoom, "padding.room", Note, "names and metadata can grow in place; `safetensors pack FILE -o NEW` removes them";
-    DataStart, "align.data", Warning, "align it with `safetensors pack FILE -o NEW`";
-    Tensor, "align.tensor", Warning, "align the tensors with `safetensors pack --align 64 FILE -o NEW`";
-    OffsetOrder, "order.offset", Warning, "a device needs sort slots or an index; `safetensors pack FILE -o NEW` sorts them";
-    WriterOrder, "order.writer", Note, "to get the order of the reference, use `safetensors pack --order canonical FILE -o NEW`";
-    NameEmpty, "name.empty", Warning, "rename it with `safetensors pack --rename`";
-    NameSlash, "name.slash", Note, "tools that make a file of each tensor need another name; see `safetensors pack --rename`";
-    NameSpace, "name.space", Warning, "rename it with `safetensors pack --rename`";
-    NameControl, "name.control", Warning, "rename it with `safetensors pack --rename`";
-    NameNormal, "name.not-nfc", Warning, "names are compared byte for byte: rename it to the form NFC";
-    NameLong, "name.long", Warning, "rename it with `safetensors pack --rename`";
-    NamePart, "name.empty-part", Warning, "no torch module has such a name: rename it with `safetensors pack --rename`";
-    NameGroup, "name.group", Note, "no torch module has both; see `safetensors pack --rename`";
-    DtypeNew, "dtype.new", Note, "if old readers matter, cast it with `safetensors convert --to`, which takes all but C64";
-    MetadataFormat, "metadata.format", Note, "`safetensors pack --set format=pt` adds it";
-    MetadataValue, "metadata.format-value", Warning, "set it with `safetensors pack --set format=pt`";
+    PaddingOther, "padding.not-spaces", Warning, "pad the header with spaces: `safetensors pack FILE -o new.safetensors`";
+    PaddingLarge, "padding.large", Warning, "remove them with `safetensors pack FILE -o new.safetensors`";
+    PaddingRoom, "padding.room", Note, "names and metadata can grow in place; `safetensors pack FILE -o new.safetensors` removes them";
+    DataStart, "align.data", Warning, "align it with `safetensors pack FILE -o new.safetensors`";
+    Tensor, "align.tensor", Warning, "align the tensors with `safetensors pack --align 64 FILE -o new.safetensors`";
+    OffsetOrder, "order.offset", Warning, "a device needs sort slots or an index; `safetensors pack FILE -o new.safetensors` sorts them";
+    WriterOrder, "order.writer", Note, "to get the order of the reference, use `safetensors pack --order canonical FILE -o new.safetensors`";
+    NameEmpty, "name.empty", Warning, "rename it with `safetensors pack FILE --rename OLD=NEW -o new.safetensors`";
+    NameSlash, "name.slash", Note, "tools that make a file of each tensor need another name: rename it with `safetensors pack FILE --rename OLD=NEW -o new.safetensors`";
+    NameSpace, "name.space", Warning, "rename it with `safetensors pack FILE --rename OLD=NEW -o new.safetensors`";
+    NameControl, "name.control", Warning, "rename it with `safetensors pack FILE --rename OLD=NEW -o new.safetensors`";
+    NameNormal, "name.not-nfc", Warning, "names are compared byte for byte: rename it with `safetensors pack FILE --rename OLD=NEW -o new.safetensors`";
+    NameLong, "name.long", Warning, "rename it with `safetensors pack FILE --rename OLD=NEW -o new.safetensors`";
+    NamePart, "name.empty-part", Warning, "no torch module has such a name: rename it with `safetensors pack FILE --rename OLD=NEW -o new.safetensors`";
+    NameGroup, "name.group", Note, "no torch module has both: rename it with `safetensors pack FILE --rename OLD=NEW -o new.safetensors`";
+    DtypeNew, "dtype.new", Note, "if old readers matter, cast it with `safetensors convert FILE --to F32 --only TENSOR -o new.safetensors`, which takes all but C64";
+    MetadataFormat, "metadata.format", Note, "`safetensors pack --set format=pt FILE -o new.safetensors` adds it";
+    MetadataValue, "metadata.format-value", Warning, "set it with `safetensors pack --set format=pt FILE -o new.safetensors`";
     Duplicate, "data.duplicate", Warning, "store one of them, and tie the others to it in the program";
 }
 
@@ -79,7 +82,7 @@ impl Code {
         self.facts().1
     }
 
-    /// What to do, as a sentence without its end.
+    /// What to do, as a sentence without its end; a command in it names FILE, TENSOR and OLD=NEW.
     pub const fn advice(self) -> &'static str {
         self.facts().2
     }
@@ -99,14 +102,12 @@ pub struct Finding {
     pub message: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tensor: Option<String>,
-    /// What to do.
-    pub advice: &'static str,
 }
 
 impl Finding {
     pub fn new(code: Code, at: u64, tensor: Option<&str>, message: impl Into<String>) -> Self {
-        let (level, advice, tensor) = (code.level(), code.advice(), tensor.map(str::to_owned));
-        Self { code, level, file: None, at, message: message.into(), tensor, advice }
+        let (level, tensor) = (code.level(), tensor.map(str::to_owned));
+        Self { code, level, file: None, at, message: message.into(), tensor }
     }
 
     /// The sentence, with the names.
@@ -115,4 +116,28 @@ impl Finding {
             self.tensor.as_ref().map_or(String::new(), |name| format!("tensor {}: ", quoted_whole(name)));
         format!("{tensor}{}", self.message)
     }
+
+    /// What to do about this file, as a sentence without its end. A command in it can be run as it stands.
+    pub fn advice(&self, file: &Path) -> String {
+        let name = self.tensor.as_deref().unwrap_or_default();
+        let words = self.code.advice().split(' ').map(|word| match word {
+            "FILE" => shell_word(&file.to_string_lossy()),
+            "TENSOR" => shell_word(name),
+            "OLD=NEW" => shell_word(&format!("{name}={}", renamed(name))),
+            word => word.to_owned(),
+        });
+        words.collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// A name like this one in which no rule about names finds anything.
+fn renamed(name: &str) -> String {
+    let seen: String = name.nfc().filter(|letter| is_seen(*letter)).collect();
+    let parts = seen.split(['.', '/']).map(str::trim).filter(|part| !part.is_empty());
+    let mut new = parts.collect::<Vec<_>>().join(".");
+    while new.len() > LONG {
+        new.pop();
+    }
+    // There is nothing else, or a group of the same name.
+    if new.is_empty() || new == name { new + "_" } else { new }
 }

@@ -18,7 +18,7 @@ const UNIT: u64 = 8;
 /// More spaces at the end of a header are a waste.
 const MUCH: u64 = 64 << 10;
 /// Longer names do not fit into many tools and file systems.
-const LONG: usize = 255;
+pub const LONG: usize = 255;
 
 /// The formats that transformers accepts: `mlx` since 4.39.
 const FORMATS: [&str; 4] = ["pt", "tf", "flax", "mlx"];
@@ -98,9 +98,12 @@ fn about_entry(entry: &Entry, tensor: &IndexedTensor<'_>, data_start: u64, found
     }
 }
 
+/// Whether a character is seen. A combining mark has no width, but it is.
+pub fn is_seen(character: char) -> bool {
+    is_plain(character) || is_combining_mark(character)
+}
+
 fn about_name(entry: &Entry, name: &str, groups: &Groups<'_>, found: &mut Vec<Finding>) {
-    // A combining mark has no width, but it is seen.
-    let is_seen = |character| is_plain(character) || is_combining_mark(character);
     let long = format!("the name has {} bytes, more than {LONG}", grouped(name.len() as u64));
     let group = groups.get(name).filter(|_| !name.is_empty());
     let member = group.map_or(String::new(), |other| quoted(other));

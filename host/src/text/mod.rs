@@ -22,6 +22,22 @@ pub fn shown_path(path: &Path) -> String {
     shown_text(&path.to_string_lossy())
 }
 
+/// A text as one word of a command line that stands between backticks.
+pub fn shell_word(text: &str) -> String {
+    let is_bare = |letter: char| letter.is_ascii_alphanumeric() || "-_./=:@,+%".contains(letter);
+    let is_shown = |letter: char| is_plain(letter) && !"'\\`".contains(letter);
+    let shown = |letter: char| match is_shown(letter) {
+        true => letter.to_string(),
+        false => letter.to_string().bytes().map(|byte| format!("\\x{byte:02x}")).collect(),
+    };
+    match text.chars().all(is_shown) {
+        true if !text.is_empty() && text.chars().all(is_bare) => text.to_owned(),
+        true => format!("'{text}'"),
+        // As Bash and others have it.
+        false => format!("$'{}'", text.chars().map(shown).collect::<String>()),
+    }
+}
+
 /// The first names of so many, and the number of others.
 pub fn listed(names: impl Iterator<Item = String>, most: usize, count: u64) -> String {
     let names: Vec<String> = names.take(most).collect();

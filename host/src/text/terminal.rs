@@ -10,10 +10,10 @@ pub enum Stream {
 }
 
 impl Stream {
-    /// The width of its terminal; None if it has none, or an unusable one.
+    /// The width of its terminal, 80 if that does not tell it; None if there is none, or an unusable one.
     pub fn columns(self) -> Option<usize> {
         let term = if self == Self::Out { Term::stdout() } else { Term::stderr() };
-        term.size_checked().map(|(_, columns)| columns.into()).filter(|&columns| columns >= 20)
+        term.is_term().then(|| term.size().1.into()).filter(|&columns| columns >= 20)
     }
 
     /// An error on it: red, if its terminal shows colours.
