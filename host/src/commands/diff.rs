@@ -1,8 +1,8 @@
 //! `safetensors diff`: shows how two models differ.
 
-use super::{Context, Error, Exit, Outcome, Run, check_stdin_once};
-use crate::input::model::{Model, Tensor};
-use crate::input::selection::{Choice, Selection};
+use super::{Context, Exit, Outcome, Run, check_stdin_once};
+use crate::input::model::Model;
+use crate::input::selection::Selection;
 use crate::json::object;
 use crate::output::stdout::show;
 use crate::tensor::compare::{Policy, compare};
@@ -62,7 +62,7 @@ impl Run for Diff {
             (Err(a), Err(b)) if b.exit() > a.exit() => return Err(b),
             (Err(error), _) | (_, Err(error)) => return Err(error),
         };
-        let [in_a, in_b] = self.chosen(&a, &b)?;
+        let [in_a, in_b] = self.selection.of_all([&a, &b])?;
         let comparison = compare(context, (&a, in_a), (&b, in_b), &policy)?;
         let ok = comparison.is_same(&policy);
         let [a, b] = &paths.map(|path| path.to_string_lossy().into_owned());
@@ -74,22 +74,6 @@ impl Run for Diff {
 }
 
 impl Diff {
-    /// The chosen tensors of both models.
-    ///
-    /// # Errors
-    /// A pattern matches nothing in either model, or no tensor is left.
-    fn chosen<'m>(&self, a: &'m Model, b: &'m Model) -> Result<[Vec<Tensor<'m>>; 2], Error> {
-        let choice = Choice { only: &self.selection.only, except: &self.selection.except };
-        let names = || a.tensors().chain(b.tensors()).map(|tensor| tensor.name());
-        choice.check(names).map_err(|sentence| Error::about(a.path(), sentence))?;
-        let taken = |tensor: &Tensor<'_>| choice.takes(tensor.name());
-        let chosen = [a, b].map(|model| model.tensors().filter(taken).collect::<Vec<_>>());
-        match chosen.concat().is_empty() && !self.selection.is_empty() {
-            true => Err(Error::about(a.path(), "--only and --except leave no tensor")),
-            false => Ok(chosen),
-        }
-    }
-
     fn policy(&self) -> Policy {
         let about_values = self.values || self.tolerance.is_some() || self.relative.is_some();
         Policy {

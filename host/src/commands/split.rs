@@ -160,19 +160,13 @@ impl Split {
             if let Some(index) = &index {
                 writeln!(out, "{}: the index", shown_path(&self.output.join(index)))?;
             }
-            let is_large = |entry: &&Entry<'_>| entry.tensor.byte_len() > self.max_size;
-            let large = || contents.entries.iter().filter(is_large);
-            if large().next().is_some() {
-                let named = |entry: &Entry<'_>| {
-                    format!("{} with {}", quoted(&entry.name), counted(entry.tensor.byte_len(), "byte"))
-                };
-                let (most, count) = (counted(self.max_size, "byte"), large().count() as u64);
-                let names = listed(large().map(named), NAMED, count);
-                writeln!(
-                    out,
-                    "  note: {} larger than --max-size, {most}: {names}",
-                    counted(count, "tensor")
-                )?;
+            let large = || contents.entries.iter().filter(|entry| entry.tensor.byte_len() > self.max_size);
+            let named = |Entry { name, tensor }: &Entry<'_>| {
+                format!("{} with {}", quoted(name), counted(tensor.byte_len(), "byte"))
+            };
+            let names = listed(large().map(named), NAMED, large().count() as u64);
+            if !names.is_empty() {
+                writeln!(out, "  note: larger than --max-size, {}: {names}", counted(self.max_size, "byte"))?;
             }
             contents.padding.print(&mut out)
         })

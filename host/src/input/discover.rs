@@ -80,17 +80,15 @@ pub fn reject_partial_models(inputs: &[PathBuf], output: Option<&Path>) -> Resul
         let folder = folder_of(&path);
         let indexes = folders.beside(&path)?;
         let is_given = |shard: &str| identity(&folder.join(shard)).is_some_and(|path| given.contains(&path));
+        let mut is_whole = |group: PathBuf, mut shards: Box<dyn Iterator<Item = String> + '_>| {
+            whole.contains(&group) || (shards.all(|shard| is_given(&shard)) && whole.insert(group))
+        };
         let all_given = match (&indexes[..], shard) {
             ([], None) => true,
-            ([], Some(shard)) => {
-                let group = folder.join(format!("{}-of-{}", shard.stem, shard.count));
-                whole.contains(&group)
-                    || (shard.siblings().all(|sibling| is_given(&sibling)) && whole.insert(group))
-            }
-            (indexes, _) => indexes.iter().any(|index| {
-                whole.contains(&index.path)
-                    || (index.shards.iter().all(|shard| is_given(shard)) && whole.insert(index.path.clone()))
-            }),
+            ([], Some(shard)) => is_whole(folder.join(shard.name(0, "")), Box::new(shard.siblings())),
+            (indexes, _) => indexes
+                .iter()
+                .any(|index| is_whole(index.path.clone(), Box::new(index.shards.iter().cloned()))),
         };
         if !all_given {
             return Err(Error::about(&path, part_of(&path, shard, indexes.first().map(Rc::as_ref))));
@@ -299,8 +297,18 @@ pub fn indexes_in(folder: &Path) -> Result<Vec<Index>, Error> {
     };
     let mut indexes = Vec::new();
     for path in paths.into_iter().filter(|path| name_of(path).ends_with(INDEX_END)) {
+        match fs::metadata(&path) {
+            Ok(there) if there.is_file() => {}
+            Err(error) if !is_absent(&error) => return Err(Error::not_read(&path, error)),
+            _ => continue,
+        }
         let path = if folder == Path::new(".") { name_of(&path).into() } else { path };
-        indexes.extend(read_index(path)?);
+        let shards = match ShardIndex::open(&path, &ShardLimits::USUAL) {
+            Ok(index) => index.shards().map(str::to_owned).collect(),
+            Err(error) if error.kind().class() == Some(Class::File) => BTreeSet::new(),
+            Err(error) => return Err(error.into()),
+        };
+        indexes.push(Index { path, shards });
     }
     Ok(indexes)
 }
@@ -311,24 +319,6 @@ fn files_in(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut paths = paths?;
     paths.sort();
     Ok(paths)
-}
-
-/// The index at this path, if a file exists. An invalid index describes no model and names nothing.
-///
-/// # Errors
-/// The index cannot be read, or exceeds a limit.
-fn read_index(path: PathBuf) -> Result<Option<Index>, Error> {
-    match fs::metadata(&path) {
-        Ok(there) if there.is_file() => {}
-        Err(error) if !is_absent(&error) => return Err(Error::not_read(&path, error)),
-        _ => return Ok(None),
-    }
-    let shards = match ShardIndex::open(&path, &ShardLimits::USUAL) {
-        Ok(index) => index.shards().map(str::to_owned).collect(),
-        Err(error) if error.kind().class() == Some(Class::File) => BTreeSet::new(),
-        Err(error) => return Err(error.into()),
-    };
-    Ok(Some(Index { path, shards }))
 }
 
 /// Whether the error means that no file exists.

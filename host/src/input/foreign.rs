@@ -29,24 +29,23 @@ pub enum Readable {
 }
 
 impl Readable {
-    /// The name for people; formats of the same name can be in one directory.
-    pub fn name(self) -> &'static str {
+    const fn names(self) -> (&'static str, &'static str) {
         match self {
-            Self::Array | Self::Archive => "numpy",
-            Self::PyTorch => "PyTorch",
-            Self::Gguf => "GGUF",
-            Self::TensorFlow => "TensorFlow",
+            Self::Array | Self::Archive => ("numpy", "numpy"),
+            Self::PyTorch => ("PyTorch", "pytorch"),
+            Self::Gguf => ("GGUF", "gguf"),
+            Self::TensorFlow => ("TensorFlow", "tensorflow"),
         }
     }
 
+    /// The name for people; formats of the same name can be in one directory.
+    pub const fn name(self) -> &'static str {
+        self.names().0
+    }
+
     /// The `error` code in JSON for invalid files.
-    pub fn code(self) -> &'static str {
-        match self {
-            Self::Array | Self::Archive => "numpy",
-            Self::PyTorch => "pytorch",
-            Self::Gguf => "gguf",
-            Self::TensorFlow => "tensorflow",
-        }
+    pub const fn code(self) -> &'static str {
+        self.names().1
     }
 
     /// Whether a file has the suffix of such a format: those of a directory that are converted.

@@ -56,8 +56,8 @@ fn open_path(path: &Path) -> Result<Source, NotRead> {
     if metadata.is_file() && metadata.len() > 0 {
         let source = Source::file(file, &metadata)?;
         return match source.has_header() {
-            true => Ok(source),
-            false => not_half_written(path).map(|()| source),
+            false if is_interrupted(path) => Err(NotRead::because(HALF_WRITTEN)),
+            _ => Ok(source),
         };
     }
     if system::is_fifo(&metadata) {
@@ -68,19 +68,6 @@ fn open_path(path: &Path) -> Result<Source, NotRead> {
 
 const HALF_WRITTEN: &str = "its header is half written: an edit is in progress or was interrupted; \
     `safetensors pack --in-place FILE` repairs it";
-
-/// # Errors
-/// The file, whose header was invalid a moment ago, is being edited in place, or such an edit was
-/// interrupted.
-fn not_half_written(path: &Path) -> Result<(), NotRead> {
-    match FileModel::open(path) {
-        Ok(_) => Err(NotRead::changed()),
-        Err(error) if matches!(error.kind(), FileErrorKind::Interrupted) => {
-            Err(NotRead::because(HALF_WRITTEN))
-        }
-        Err(_) => Ok(()),
-    }
-}
 
 /// Whether an edit in place has left the header of this file half written, or is about to write it.
 pub fn is_interrupted(path: &Path) -> bool {

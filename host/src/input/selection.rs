@@ -5,6 +5,9 @@ use crate::error::Error;
 use crate::input::model::{Model, Tensor};
 use crate::text::{did_you_mean, listed, quoted};
 
+/// The most names in a question.
+const NAMED: usize = 3;
+
 /// The patterns of a command.
 #[derive(clap::Args)]
 pub struct Selection {
@@ -33,13 +36,21 @@ impl Selection {
     /// # Errors
     /// A pattern matches nothing, or no tensor is left.
     pub fn tensors_of<'m>(&self, model: &'m Model) -> Result<Vec<Tensor<'m>>, Error> {
-        let choice = self.choice();
-        let about = |sentence| Error::about(model.path(), sentence);
-        choice.check(|| model.tensors().map(|tensor| tensor.name())).map_err(about)?;
-        let tensors: Vec<_> = model.tensors().filter(|tensor| choice.takes(tensor.name())).collect();
-        match tensors.is_empty() && !self.is_empty() {
-            true => Err(about("--only and --except leave no tensor".to_owned())),
-            false => Ok(tensors),
+        self.of_all([model]).map(|[tensors]| tensors)
+    }
+
+    /// The same of several models, in one of which each pattern must match something.
+    ///
+    /// # Errors
+    /// A pattern matches nothing, or no tensor is left.
+    pub fn of_all<'m, const N: usize>(&self, models: [&'m Model; N]) -> Result<[Vec<Tensor<'m>>; N], Error> {
+        let (choice, all) = (self.choice(), || models.into_iter().flat_map(Model::tensors));
+        let about = |sentence| Error::about(models[0].path(), sentence);
+        choice.check(|| all().map(|tensor| tensor.name())).map_err(about)?;
+        let is_taken = |tensor: &Tensor<'_>| choice.takes(tensor.name());
+        match all().any(|tensor| is_taken(&tensor)) || self.is_empty() {
+            true => Ok(models.map(|model| model.tensors().filter(is_taken).collect())),
+            false => Err(about("--only and --except leave no tensor".to_owned())),
         }
     }
 }
@@ -79,17 +90,13 @@ pub fn proposal<'n, I: Iterator<Item = &'n str>>(
     is_pattern: bool,
 ) -> String {
     let (wider, lower) = (format!("*{}*", pattern.trim_matches('*')), pattern.to_lowercase());
-    let mut near = names().filter(|name| !pattern.is_empty() && matches(&wider, name)).map(quoted);
-    match (near.next(), near.next(), near.count() as u64) {
-        (None, ..) => {}
-        (Some(_), ..) if is_pattern => {
+    let near = || names().filter(|name| !pattern.is_empty() && matches(&wider, name));
+    match near().count() as u64 {
+        0 => {}
+        _ if is_pattern => {
             return format!("; a pattern matches whole names: did you mean {}?", quoted(&wider));
         }
-        (Some(one), None, _) => return format!("; did you mean {one}?"),
-        (Some(one), Some(other), more) => {
-            let names = listed([one, other].into_iter(), 2, 2 + more);
-            return format!("; one name is needed: did you mean one of {names}?");
-        }
+        count => return format!("; did you mean {}?", listed(near().map(quoted), NAMED, count)),
     }
     match names().find(|name| matches(&lower, &name.to_lowercase())) {
         Some(name) if !is_pattern => format!("; did you mean {}?", quoted(name)),

@@ -1,7 +1,6 @@
 //! The rules for one file.
 
 use super::finding::{Code, Finding};
-use super::groups::Groups;
 use super::scan::{Entry, HeaderText, TEXT};
 use crate::error::Error;
 use crate::input::model::Part;
@@ -11,6 +10,7 @@ use crate::text::{counted, grouped, is_plain, quoted};
 use embedded_safetensors::Dtype;
 use embedded_safetensors::index::IndexedTensor;
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 use unicode_normalization::{char::is_combining_mark, is_nfc};
 
 /// What the reference pads headers to.
@@ -23,11 +23,11 @@ pub const LONG: usize = 255;
 /// The formats that transformers accepts: `mlx` since 4.39.
 const FORMATS: [&str; 4] = ["pt", "tf", "flax", "mlx"];
 
-/// All findings about a file, but equal tensors. The groups are those of the model.
+/// All findings about a file, but equal tensors. The names are those of the model.
 ///
 /// # Errors
 /// The file cannot be read.
-pub fn findings(file: &Part, groups: &Groups<'_>) -> Result<Vec<Finding>, Error> {
+pub fn findings(file: &Part, names: &BTreeSet<&str>) -> Result<Vec<Finding>, Error> {
     let (data_start, mut text) = (file.index().summary().data_start, Vec::new());
     each_piece(file.path(), file.reader(), TEXT..data_start, &mut vec![0; BUFFER], |piece| {
         text.extend_from_slice(piece);
@@ -43,7 +43,7 @@ pub fn findings(file: &Part, groups: &Groups<'_>) -> Result<Vec<Finding>, Error>
     for (entry, tensor) in &tensors {
         about_entry(entry, tensor, data_start, &mut found);
         if !is_padding(tensor) {
-            about_name(entry, tensor.name(), groups, &mut found);
+            about_name(entry, tensor.name(), names, &mut found);
             about_dtype(entry, tensor, &mut found);
         }
     }
@@ -103,9 +103,11 @@ pub fn is_seen(character: char) -> bool {
     is_plain(character) || is_combining_mark(character)
 }
 
-fn about_name(entry: &Entry, name: &str, groups: &Groups<'_>, found: &mut Vec<Finding>) {
+fn about_name(entry: &Entry, name: &str, names: &BTreeSet<&str>, found: &mut Vec<Finding>) {
     let long = format!("the name has {} bytes, more than {LONG}", grouped(name.len() as u64));
-    let group = groups.get(name).filter(|_| !name.is_empty());
+    // The first name of its group, if there is one.
+    let begin = format!("{name}.");
+    let group = names.range(&*begin..).next().filter(|other| other.starts_with(&begin));
     let member = group.map_or(String::new(), |other| quoted(other));
     for (is_found, code, message) in [
         (name.is_empty(), Code::NameEmpty, "the name is empty"),
@@ -123,7 +125,11 @@ fn about_name(entry: &Entry, name: &str, groups: &Groups<'_>, found: &mut Vec<Fi
             Code::NamePart,
             "the name has an empty part, before, between or after dots",
         ),
-        (group.is_some(), Code::NameGroup, &format!("the name is that of a group, too, which has {member}")),
+        (
+            group.is_some() && !name.is_empty(),
+            Code::NameGroup,
+            &format!("the name is that of a group, too, which has {member}"),
+        ),
     ] {
         if is_found {
             found.push(Finding::new(code, entry.at, Some(name), message));

@@ -331,12 +331,8 @@ mod tests {
     #[test]
     fn the_outer_archive_is_searched_once() {
         let broken = |at: usize| (at.to_string(), [&b"PK\x05\x06"[..], &[0; 5000]].concat());
-        let mut state = 1_u32;
-        let random = || {
-            state = state.wrapping_mul(0x0019_660D).wrapping_add(0x3C6E_F35F);
-            state.to_be_bytes()[0]
-        };
-        let pad = ("pad".to_owned(), std::iter::repeat_with(random).take(1 << 18).collect());
+        let random = |at: u32| at.wrapping_mul(0x9E37_79B1).rotate_left(at % 31).to_be_bytes()[0];
+        let pad = ("pad".to_owned(), (0..1 << 18).map(random).collect());
         let begin = ("a.pkl".to_owned(), b"N.".to_vec());
         let outer = zip([begin].into_iter().chain((0..40).map(broken)).chain([pad]));
         let found = searched(&outer, 6 << 20).expect("no limit");
