@@ -7,7 +7,6 @@ use crate::input::source::Source;
 use embedded_safetensors::{
     FileModel, TensorReader,
     index::{IndexedTensor, OwnedIndex},
-    tensor::{Located, Location},
 };
 use safetensors_files::padding_in;
 use safetensors_remote::SharedFile;
@@ -183,15 +182,5 @@ impl<'m> Deref for Tensor<'m> {
 
     fn deref(&self) -> &IndexedTensor<'m> {
         &self.tensor
-    }
-}
-
-impl Located for Tensor<'_> {
-    fn locate(&self) -> Result<Location, embedded_safetensors::Error> {
-        self.tensor.locate()
-    }
-
-    fn dims(&self) -> &[u64] {
-        self.tensor.dims()
     }
 }
