@@ -306,8 +306,8 @@ fn damaged_archives_are_no_pickles() {
 fn other_files_and_damaged_ones_have_a_reason() {
     for (contents, code, reason) in [
         (&b"\x80\x02}q\0"[..], 1, "\"problem\":{"),
-        (b"not a pickle", 1, "\"problem\":{"),
-        (b"import os\nprint(1)\n", 1, "download the file again\"},\"findings\":[]"),
+        (b"not a pickle", 1, "it looks like a text"),
+        (b"import os\nprint(1)\n", 1, "\"findings\":[],\"problem\":{\"at\":19,"),
         (b"\x82\x01\xFF", 1, "\"findings\":[]"),
         (b"PK\x03\x04 torn", 1, "\"error\":\"pickle\""),
         (b"", 1, "\"problem\":{"),
