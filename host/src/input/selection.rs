@@ -82,8 +82,8 @@ impl Choice<'_> {
     }
 }
 
-/// What may be meant by a pattern that matches none of these names, or by a name that is none of them; follows
-/// a sentence.
+/// What may be meant by a pattern that matches none of these names, or by a name that is none of them;
+/// follows a sentence.
 pub fn proposal<'n, I: Iterator<Item = &'n str>>(
     pattern: &str,
     names: impl Fn() -> I,
