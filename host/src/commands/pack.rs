@@ -114,7 +114,7 @@ impl Run for Pack {
         self.edits.apply(&mut contents, &self.inputs)?;
         contents.unite(self.prefer)?;
         order::apply(&self.order, &mut contents)?;
-        let (mut bytes, mut lines) = plan(&contents, layout, self.target())?;
+        let (mut bytes, mut lines) = plan(&contents, layout, self.target(), None)?;
         let is_in_place = self.in_place && self.save_in_place(context, &contents)? == SaveMethod::InPlace;
         if !self.in_place && !self.dry_run {
             let to = (self.target(), self.force);

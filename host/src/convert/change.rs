@@ -5,7 +5,7 @@ use super::plan::{Change, Plan, Planned, row_of, rows_of};
 use crate::context::Context;
 use crate::error::Error;
 use crate::error::not_read::temporary;
-use crate::output::model::Take;
+use crate::output::writer::Take;
 use crate::text::{grouped, quoted};
 use crate::threads::{cores, in_order_within};
 use crate::work::Work;

@@ -5,7 +5,7 @@ use super::plan::{Plan, Planned};
 use crate::args::kind::Kind;
 use crate::error::Error;
 use crate::output::file::Product;
-use crate::output::writer::{Fresh, planned_len};
+use crate::output::writer::{Take, begin, fill, planned};
 use embedded_safetensors::write::{FileSpec, TensorSpec};
 use safetensors_convert::gguf;
 use safetensors_convert::numpy::Header;
@@ -21,7 +21,7 @@ impl Plan<'_> {
         match (self.kind, &self.tensors[..]) {
             (Kind::Model, _) => {
                 let (specs, pairs) = (self.specs(), self.pairs());
-                planned_len(spec(&specs, pairs.as_deref()), self.output).map(Some)
+                planned(spec(&specs, pairs.as_deref()), true, self.output, |plan| Ok(Some(plan.file_len())))
             }
             (Kind::Array, [only]) => Ok(Some(header(only).len() as u64 + only.byte_len())),
             (Kind::Gguf, _) => Ok(Some(self.gguf()?.file_len())),
@@ -54,14 +54,12 @@ impl Plan<'_> {
         match self.kind {
             Kind::Model => {
                 let (specs, pairs) = (self.specs(), self.pairs());
-                let mut file = Fresh::begin(spec(&specs, pairs.as_deref()), (&mut product, self.output))?;
+                let (_, mut places) = begin(spec(&specs, pairs.as_deref()), (&mut product, self.output))?;
                 drop(specs);
-                let mut places = std::mem::take(&mut file.places);
-                places.sort_unstable_by_key(|(index, _)| *index);
                 // In plan order, so that the scales of a tensor follow it.
-                for (planned, (_, place)) in self.tensors.iter().zip(places) {
-                    file.tensor(&place, |take| changer.make(planned, take))?;
-                }
+                places.sort_unstable_by_key(|(index, _)| *index);
+                let make = |index: usize, take: Take<'_>| changer.make(&self.tensors[index], take);
+                fill(places, (&mut product, self.output), make)?;
                 Ok(product)
             }
             Kind::Array => {
@@ -84,7 +82,7 @@ impl Plan<'_> {
         for planned in &self.tensors {
             let fill = |out: &mut dyn Write| {
                 out.write_all(&header(planned))?;
-                self.fill(planned, changer, out)
+                changer.make(planned, &mut |bytes| Ok(out.write_all(bytes)?))
             };
             archive.add(&format!("{}.npy", planned.name), fill).map_err(|error| self.error(error))?;
         }
@@ -96,19 +94,10 @@ impl Plan<'_> {
         product.expect(layout.file_len());
         let mut writer = layout.begin(product).map_err(|error| self.error(error.into()))?;
         for planned in &self.tensors {
-            let fill = |out: &mut dyn Write| self.fill(planned, changer, out);
+            let fill = |out: &mut dyn Write| changer.make(planned, &mut |bytes| Ok(out.write_all(bytes)?));
             writer.write_with(fill).map_err(|error| self.error(error))?;
         }
         writer.finish().map_err(|error| self.error(error.into()))
-    }
-
-    fn fill<'i>(
-        &self,
-        planned: &'i Planned<'i>,
-        changer: &mut Changer<'i>,
-        out: &mut dyn Write,
-    ) -> Result<(), Error> {
-        changer.make(planned, &mut |bytes| Ok(out.write_all(bytes)?))
     }
 
     /// An error of a write is about the file, not about standard output.

@@ -6,10 +6,9 @@ use crate::error::Error;
 use crate::input::model::Model;
 use crate::output::file::{Product, check_output_path, check_stdout_use, check_terminal};
 use crate::output::overwrite::check_not_input;
-use crate::output::writer::Fresh;
+use crate::output::writer::{Take, begin, fill};
 use crate::text::{counted, shown_path};
 use embedded_safetensors::write::{FileSpec, TensorSpec};
-use std::mem;
 use std::path::{Path, PathBuf};
 
 /// Arguments of commands that write one model.
@@ -27,9 +26,6 @@ pub struct NewModel {
     #[arg(long)]
     pub json: bool,
 }
-
-/// Passes on bytes of a tensor.
-pub type Take<'t> = &'t mut dyn FnMut(&[u8]) -> Result<(), Error>;
 
 impl NewModel {
     /// Whether the model goes to a file, and not to standard output.
@@ -64,17 +60,14 @@ impl NewModel {
         context: &Context,
         model: &Model,
         tensors: &[TensorSpec<'_>],
-        mut make: impl FnMut(usize, Take<'_>) -> Result<(), Error>,
+        make: impl FnMut(usize, Take<'_>) -> Result<(), Error>,
     ) -> Result<u64, Error> {
         let metadata: Option<Vec<_>> = model.pairs();
         let spec = FileSpec::new(tensors);
         let spec = metadata.as_ref().map_or(spec, |pairs| spec.with_metadata(pairs));
         let mut product = Product::create(context, &self.output, self.force)?;
-        let mut file = Fresh::begin(spec, (&mut product, &self.output))?;
-        for (index, place) in mem::take(&mut file.places) {
-            file.tensor(&place, |take| make(index, take))?;
-        }
-        let bytes = file.file_len;
+        let (bytes, places) = begin(spec, (&mut product, &self.output))?;
+        fill(places, (&mut product, &self.output), make)?;
         model.check_unchanged()?;
         context.check()?;
         product.finish()?;

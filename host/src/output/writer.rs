@@ -11,6 +11,9 @@ use std::collections::HashSet;
 use std::ops::Range;
 use std::path::Path;
 
+/// Passes on bytes of a tensor.
+pub type Take<'t> = &'t mut dyn FnMut(&[u8]) -> Result<(), Error>;
+
 /// As many as any schema needs.
 pub const FRAMES: usize = 63;
 
@@ -32,69 +35,56 @@ pub fn planned<R>(
     see(&plan.map_err(|error| refusal(error, spec.tensors(), path))?)
 }
 
-/// The length of a model of this specification.
+/// The index of each tensor in a specification, and its range in the file.
+pub type Places = Vec<(usize, Range<u64>)>;
+
+/// Writes the header of a new model. Returns the length of the complete file, and the places of its tensors in
+/// file order.
 ///
 /// # Errors
-/// The specification is invalid.
-pub fn planned_len(spec: FileSpec<'_>, path: &Path) -> Result<u64, Error> {
-    planned(spec, true, path, |plan| Ok(plan.file_len()))
+/// The specification is invalid; those of the system.
+pub fn begin(spec: FileSpec<'_>, (product, path): (&mut Product, &Path)) -> Result<(u64, Places), Error> {
+    let schema = spec.metadata().into_iter().flatten().find(|(key, _)| *key == SCHEMA);
+    check_structure(schema.map(|(_, schema)| *schema), spec.tensors().iter().map(TensorSpec::name))
+        .map_err(|sentence| Error::about(path, sentence))?;
+    planned(spec, true, path, |plan| {
+        put_header(plan, product)?;
+        let start = plan.data_start();
+        let places = plan.tensors().filter_map(|tensor| match tensor.content {
+            PlannedContent::Tensor { index, .. } => Some((index, start + tensor.begin..start + tensor.end)),
+            PlannedContent::Padding { .. } => None,
+        });
+        Ok((plan.file_len(), places.collect()))
+    })
 }
 
-/// A new model whose header is written. Its tensors follow, in any order if the output is a file.
-pub struct Fresh<'p> {
-    product: &'p mut Product,
-    path: &'p Path,
-    /// The length of the complete file.
-    pub file_len: u64,
-    /// In file order: the index of the tensor in the specification, and its range in the file.
-    pub places: Vec<(usize, Range<u64>)>,
-    /// The offset of the next byte.
-    at: u64,
-}
-
-impl<'p> Fresh<'p> {
-    /// Begins a model in this output.
-    ///
-    /// # Errors
-    /// The specification is invalid; those of the system.
-    pub fn begin(spec: FileSpec<'_>, (product, path): (&'p mut Product, &'p Path)) -> Result<Self, Error> {
-        let schema = spec.metadata().into_iter().flatten().find(|(key, _)| *key == SCHEMA);
-        check_structure(schema.map(|(_, schema)| *schema), spec.tensors().iter().map(TensorSpec::name))
-            .map_err(|sentence| Error::about(path, sentence))?;
-        planned(spec, true, path, |plan| {
-            put_header(plan, product)?;
-            let at = plan.data_start();
-            let places = plan.tensors().filter_map(|tensor| match tensor.content {
-                PlannedContent::Tensor { index, .. } => Some((index, at + tensor.begin..at + tensor.end)),
-                PlannedContent::Padding { .. } => None,
-            });
-            Ok(Self { product, path, file_len: plan.file_len(), places: places.collect(), at })
-        })
-    }
-
-    /// Writes the bytes that `fill` produces for the tensor at this range.
-    ///
-    /// # Errors
-    /// Those of `fill` and of the system; more or fewer bytes arrive than the tensor has.
-    pub fn tensor<R>(
-        &mut self,
-        place: &Range<u64>,
-        fill: impl FnOnce(&mut dyn FnMut(&[u8]) -> Result<(), Error>) -> Result<R, Error>,
-    ) -> Result<R, Error> {
-        let wrong = || {
-            Error::about(self.path, "internal error: the data of a tensor does not have the planned length")
-        };
-        if self.at != place.start {
-            self.product.seek(place.start)?;
-            self.at = place.start;
+/// Writes the bytes that `make` produces for each tensor after the header, in any order if the output is a
+/// file.
+///
+/// # Errors
+/// Those of `make` and of the system; more or fewer bytes arrive than a tensor has.
+pub fn fill(
+    places: Places,
+    (product, path): (&mut Product, &Path),
+    mut make: impl FnMut(usize, Take<'_>) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let wrong =
+        || Error::about(path, "internal error: the data of a tensor does not have the planned length");
+    let mut at = places.iter().map(|(_, place)| place.start).min().unwrap_or(0);
+    for (index, place) in places {
+        if at != place.start {
+            product.seek(place.start)?;
+            at = place.start;
         }
-        let (product, at) = (&mut *self.product, &mut self.at);
-        let filled = fill(&mut |bytes| {
-            *at += bytes.len() as u64;
-            if *at > place.end { Err(wrong()) } else { product.put(bytes) }
+        make(index, &mut |bytes| {
+            at += bytes.len() as u64;
+            if at > place.end { Err(wrong()) } else { product.put(bytes) }
         })?;
-        if self.at == place.end { Ok(filled) } else { Err(wrong()) }
+        if at != place.end {
+            return Err(wrong());
+        }
     }
+    Ok(())
 }
 
 /// Checks that the metadata does not describe a nested structure of tensors that the output does not have.

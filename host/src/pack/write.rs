@@ -9,7 +9,7 @@ use crate::input::source::each_piece;
 use crate::output::file::Product;
 use crate::output::writer::{planned, put_header};
 use crate::work::Work;
-use embedded_safetensors::write::{FilePlan, FileSpec, Placement, PlannedContent, TensorSpec};
+use embedded_safetensors::write::{FileSpec, Placement, PlannedContent, TensorSpec};
 use std::io::{self, Read};
 use std::path::Path;
 
@@ -34,40 +34,29 @@ impl Layout {
 /// An item of a planned file: an entry, or None for padding, and its range in the data.
 pub type Line<'c, 'm> = (Option<&'c Entry<'m>>, u64, u64);
 
-/// Passes the length of the planned file, its items and the plan to `see`.
+/// The length of the planned file, and its items. Writes the header to `product`, if one is given.
 ///
 /// # Errors
-/// The specification is invalid; those of `see`.
-fn with_plan<'c, 'm, R>(
+/// The specification is invalid; those of writing.
+pub fn plan<'c, 'm>(
     contents: &'c Contents<'m>,
     layout: Layout,
     output: &Path,
-    see: impl FnOnce(&FilePlan<'_>, Vec<Line<'c, 'm>>) -> Result<R, Error>,
-) -> Result<R, Error> {
+    product: Option<&mut Product>,
+) -> Result<(u64, Vec<Line<'c, 'm>>), Error> {
     let specs: Vec<TensorSpec<'_>> = contents.entries.iter().map(Entry::spec).collect();
     let pairs = contents.metadata.iter().flatten().map(|(key, value)| (key.as_str(), value.as_str()));
     let pairs: Vec<(&str, &str)> = pairs.collect();
     let spec = FileSpec::new(&specs).with_placement(layout.placement).with_header_room(layout.room);
     let spec = if contents.metadata.is_some() { spec.with_metadata(&pairs) } else { spec };
     planned(spec, layout.is_canonical, output, |plan| {
+        product.map_or(Ok(()), |product| put_header(plan, product))?;
         let lines = plan.tensors().map(|tensor| match tensor.content {
             PlannedContent::Tensor { index, .. } => (contents.entries.get(index), tensor.begin, tensor.end),
             PlannedContent::Padding { .. } => (None, tensor.begin, tensor.end),
         });
-        see(plan, lines.collect())
+        Ok((plan.file_len(), lines.collect()))
     })
-}
-
-/// The length of the file, and its items.
-///
-/// # Errors
-/// The specification is invalid.
-pub fn plan<'c, 'm>(
-    contents: &'c Contents<'m>,
-    layout: Layout,
-    output: &Path,
-) -> Result<(u64, Vec<Line<'c, 'm>>), Error> {
-    with_plan(contents, layout, output, |plan, lines| Ok((plan.file_len(), lines)))
 }
 
 /// Makes a file of everything, and returns its length. `task` is shown while it runs.
@@ -100,22 +89,19 @@ pub fn write(
     (product, path): (&mut Product, &Path),
     work: &Work,
 ) -> Result<u64, Error> {
-    with_plan(contents, layout, path, |plan, lines| {
-        put_header(plan, product)?;
-        remote::expect(contents.entries.iter().map(|entry| entry.tensor));
-        let mut buffer = vec![0; PIECE];
-        for (entry, begin, end) in lines {
-            match entry {
-                Some(entry) => copy_tensor(entry, &mut buffer, work, product)?,
-                None => put_zeros(end - begin, product)?,
+    let (len, lines) = plan(contents, layout, path, Some(&mut *product))?;
+    remote::expect(contents.entries.iter().map(|entry| entry.tensor));
+    let mut buffer = vec![0; PIECE];
+    for (entry, begin, end) in lines {
+        match entry {
+            Some(entry) => copy_tensor(entry, &mut buffer, work, product)?,
+            None => {
+                let zeros = io::copy(&mut io::repeat(0).take(end - begin), product);
+                zeros.map_err(|error| product.cannot(error))?;
             }
         }
-        Ok(plan.file_len())
-    })
-}
-
-fn put_zeros(count: u64, product: &mut Product) -> Result<(), Error> {
-    io::copy(&mut io::repeat(0).take(count), product).map(drop).map_err(|error| product.cannot(error))
+    }
+    Ok(len)
 }
 
 /// Writes all bytes of a tensor.

@@ -4,7 +4,7 @@ use super::layer::{Layer, Part};
 use super::packing::{INTEGER, Packing};
 use crate::error::Error;
 use crate::input::model::Tensor;
-use crate::output::model::Take;
+use crate::output::writer::Take;
 use crate::tensor::slice::about;
 use crate::work::Work;
 use std::path::Path;
