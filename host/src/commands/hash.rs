@@ -4,19 +4,18 @@ use super::{Context, Error, Exit, Outcome, Run, check_stdin_once, each_of};
 use crate::args::remote::is_remote;
 use crate::input::model::{Model, Part, file_of, is_sharded};
 use crate::input::remote::check_output;
-use crate::json::{List, about, object};
+use crate::json::{about, object};
 use crate::output::stdout::show;
 use crate::print::diagnostic::say;
 use crate::tensor::sums::{
-    Found, Sum, check_embedded, embed, has_control, line, print_difference, sum_at, sum_of_text,
+    FileSum, Found, TensorSums, check_embedded, embed, has_control, line, print_difference, sum_of_index,
     sums_of_part, verify, write_text,
 };
 use crate::text::number::digits;
 use crate::text::{quoted, shown_path};
 use crate::threads::{cores, in_order};
 use crate::work::Work;
-use embedded_safetensors::index::IndexedTensor;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use std::fs;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::num::NonZero;
@@ -85,8 +84,7 @@ impl Hash {
         };
         let sums = |path: &Path| self.sums(context, path, inside, &work);
         self.each(context, at_once, sums, |path, files| {
-            let sums = object! { files: List(files.iter().map(FileSum::in_json)) };
-            self.show(path, true, &sums, |out| print(&files, out))
+            self.show(path, true, &object! { files: &files }, |out| print(&files, out))
         })
     }
 
@@ -137,14 +135,7 @@ impl Hash {
             let sentence = "name has control characters, which a list of sums cannot escape; use --json";
             return Err(Error::about(name, sentence));
         }
-        let mut files = Vec::new();
-        if let Some(index) = model.index() {
-            let (bytes, sha256) = match model.index_text() {
-                Some(text) => sum_of_text(text),
-                None => sum_at(context, index, work)?,
-            };
-            files.push(FileSum { file: index.into(), bytes, sha256, tensors: None });
-        }
+        let index = sum_of_index(context, &model, work)?;
         let sums = model.parts().iter().map(|part| {
             if is_remote(part.path()) {
                 // Its length is known only now.
@@ -152,16 +143,15 @@ impl Hash {
             }
             sums_of_part(part, self.with_tensors(), threads, work)
         });
-        let (sums, is_single) = (sums.collect::<Result<Vec<_>, _>>()?, model.index().is_none());
+        let (sums, is_single) = (sums.collect::<Result<Vec<_>, _>>()?, index.is_none());
         model.check_unchanged()?;
-        files.extend(model.into_parts().into_iter().zip(sums).map(|(part, (sum, tensors))| FileSum {
+        let parts = model.into_parts().into_iter().zip(sums).map(|(part, (sum, tensors))| {
             // A single file keeps its requested name: the model may be in a cache.
-            file: if is_single { file.clone() } else { part.path().into() },
-            bytes: part.index().summary().file_len(),
-            sha256: digits(&sum),
-            tensors: self.with_tensors().then_some(TensorSums(part, tensors)),
-        }));
-        Ok(files)
+            let name = if is_single { &file } else { part.path() };
+            let whole = FileSum::new(name, part.index().summary().file_len(), &sum);
+            FileSum { tensors: self.with_tensors().then_some(TensorSums(part, tensors)), ..whole }
+        });
+        Ok(index.into_iter().chain(parts).collect())
     }
 
     /// Prints an object about a file, or text.
@@ -221,40 +211,6 @@ impl Hash {
         let print = |out: &mut dyn Write| found.iter().try_for_each(|found| found.print(out));
         self.show(list, worst == Exit::Good, &object! { files: &found }, print)?;
         Ok(worst)
-    }
-}
-
-/// The sum of a file: the index of a model, or a part with the sums of its tensors, if they are wanted.
-struct FileSum {
-    file: PathBuf,
-    bytes: u64,
-    sha256: String,
-    tensors: Option<TensorSums>,
-}
-
-impl FileSum {
-    fn in_json(&self) -> impl Serialize {
-        let (file, bytes, sha256) = (self.file.to_string_lossy(), self.bytes, &self.sha256);
-        let tensors = self.tensors.as_ref().map(|tensors| object! { tensors });
-        object! { file, bytes, sha256, #[serde(flatten)] tensors }
-    }
-}
-
-/// A file and the sums of its tensors in header order.
-struct TensorSums(Part, Vec<Sum>);
-
-impl TensorSums {
-    fn each(&self) -> impl Iterator<Item = (IndexedTensor<'_>, &Sum)> {
-        self.0.index().in_header_order().zip(&self.1)
-    }
-}
-
-impl Serialize for TensorSums {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        to.collect_map(self.each().map(|(tensor, sum)| {
-            let (dtype, shape, bytes) = (tensor.dtype().name(), tensor.dims(), tensor.byte_len());
-            (tensor.name(), object! { dtype, shape, bytes, sha256: digits(sum) })
-        }))
     }
 }
 

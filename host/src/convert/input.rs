@@ -2,7 +2,7 @@
 
 use super::find::{Found, find};
 use super::parts::{check_splits, reject_parts};
-use super::source::{Source, Sum, stem_of};
+use super::source::{Source, stem_of};
 use crate::args::kind::Kind;
 use crate::context::Context;
 use crate::error::Error;
@@ -11,6 +11,7 @@ use crate::input::foreign::Readable;
 use crate::input::model::Padding;
 use crate::input::remote;
 use crate::pack::Renames;
+use crate::tensor::sums::{FileSum, sum_at};
 use crate::text::{quoted, shown_path};
 use embedded_safetensors::Dtype;
 use safetensors_convert::gguf;
@@ -303,10 +304,10 @@ impl Input {
     ///
     /// # Errors
     /// A file cannot be read; interruption by the user.
-    pub fn sums(&self, context: &Context) -> Result<Vec<Vec<Sum>>, Error> {
+    pub fn sums(&self, context: &Context) -> Result<Vec<Vec<FileSum>>, Error> {
         let work = context.work("summing", 0);
         let files = self.files.iter().map(|file| file.sums(context, &work));
-        let indexes = || self.indexes.iter().map(|index| Sum::at(context, index, &work)).collect();
+        let indexes = || self.indexes.iter().map(|index| sum_at(context, index, &work)).collect();
         files.chain(std::iter::once_with(indexes)).collect()
     }
 }

@@ -2,11 +2,11 @@
 
 use super::done::Tie;
 use super::plan::{Plan, Planned};
-use super::source::Sum;
 use crate::context::Context;
 use crate::error::Error;
 use crate::json::{object, print_lines};
 use crate::output::file::Product;
+use crate::tensor::sums::{FileSum, sum_at};
 use crate::text::number::digits;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -21,10 +21,10 @@ pub struct Manifest {
 #[derive(Serialize)]
 pub struct Made {
     #[serde(flatten)]
-    output: Option<Sum>,
+    output: Option<FileSum>,
     #[serde(skip)]
     path: PathBuf,
-    inputs: Vec<Sum>,
+    inputs: Vec<FileSum>,
     tied: Vec<Tie>,
     tensors: Vec<Row>,
 }
@@ -42,7 +42,7 @@ struct Row {
 
 impl Made {
     /// `files` are the sums of the inputs, and `tensors` those of the tensors of the output.
-    pub fn new(plan: &Plan<'_>, files: Vec<Vec<Sum>>, tensors: &[[u8; 32]]) -> Self {
+    pub fn new(plan: &Plan<'_>, files: Vec<Vec<FileSum>>, tensors: &[[u8; 32]]) -> Self {
         let row = |(planned, sum): (&Planned<'_>, &[u8; 32])| {
             let (tensor, file) = (planned.tensor, plan.input.file_of(planned.tensor));
             let before: usize = files.iter().take(tensor.file as usize).map(Vec::len).sum();
@@ -80,7 +80,7 @@ impl Manifest {
     /// An output cannot be read; as [`Product::finish`]; interruption by the user.
     pub fn finish(mut self, context: &Context) -> Result<(), Error> {
         for made in &mut self.outputs {
-            made.output = Some(Sum::at(context, &made.path, &context.work("summing", 0))?);
+            made.output = Some(sum_at(context, &made.path, &context.work("summing", 0))?);
         }
         let written =
             print_lines(&mut self.product, &object! { outputs: &self.outputs }, &["outputs", "tensors"]);

@@ -12,7 +12,7 @@ use crate::input::remote::{Reader, check_local};
 use crate::input::source::Stamp;
 use crate::output::overwrite::{check_not_in_model, check_not_input};
 use crate::pack::Renames;
-use crate::tensor::sums::{sum_at, sum_of_file, sum_of_part};
+use crate::tensor::sums::{FileSum, sum_of_file, sum_of_index, sums_of_part};
 use crate::text::quoted;
 use crate::work::Work;
 use embedded_safetensors::TensorReader;
@@ -22,9 +22,9 @@ use safetensors_convert::numpy::Arrays;
 use safetensors_convert::torch::{self, Ties};
 use safetensors_convert::zip::read_full;
 use safetensors_convert::{TensorSource, tensorflow};
-use serde::Serialize;
 use std::fs::File;
 use std::io::{self, Read};
+use std::num::NonZero;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -78,29 +78,6 @@ pub struct LeftOut {
     /// All, or the first of them: the keys on the way, and the type.
     pub values: Vec<(String, &'static str)>,
     pub count: u64,
-}
-
-/// A file that was read, for a manifest.
-#[derive(Serialize)]
-pub struct Sum {
-    pub file: String,
-    pub bytes: u64,
-    pub sha256: String,
-}
-
-impl Sum {
-    fn new(file: &Path, bytes: u64, sha256: String) -> Self {
-        Self { file: file.to_string_lossy().into_owned(), bytes, sha256 }
-    }
-
-    /// Sums the file at a path.
-    ///
-    /// # Errors
-    /// The file cannot be read; interruption by the user.
-    pub fn at(context: &Context, path: &Path, work: &Work) -> Result<Self, Error> {
-        let (len, sum) = sum_at(context, path, work)?;
-        Ok(Self::new(path, len, sum))
-    }
 }
 
 impl Source {
@@ -230,19 +207,22 @@ impl Source {
     ///
     /// # Errors
     /// A file cannot be read; interruption by the user.
-    pub fn sums(&self, context: &Context, work: &Work) -> Result<Vec<Sum>, Error> {
+    pub fn sums(&self, context: &Context, work: &Work) -> Result<Vec<FileSum>, Error> {
         let model = match &self.contents {
             Contents::Foreign(foreign) => {
-                return foreign.files.iter().map(|file| file.sum(work)).collect();
+                let sum = |file: &Opened| sum_of_file(&file.path, &file.file, file.stamp.len, work);
+                return foreign.files.iter().map(sum).collect();
             }
             Contents::Model(model) => model,
         };
-        let index = model.index().map(|index| Sum::at(context, index, work));
-        let parts = model.parts().iter().map(|part| {
-            let sum = sum_of_part(part, work)?;
-            Ok(Sum::new(part.path(), part.index().summary().file_len(), sum))
-        });
-        index.into_iter().chain(parts).collect()
+        let mut sums = Vec::from_iter(sum_of_index(context, model, work)?);
+        for part in model.parts() {
+            let len = part.index().summary().file_len();
+            work.expect(len);
+            let (sum, _) = sums_of_part(part, false, NonZero::<usize>::MIN, work)?;
+            sums.push(FileSum::new(part.path(), len, &sum));
+        }
+        Ok(sums)
     }
 
     /// The index of the file that has a tensor among those of [`Source::sums`].
@@ -378,11 +358,6 @@ impl Opened {
             true => Ok(()),
             false => Err(Error::not_read(&self.path, NotRead::changed())),
         }
-    }
-
-    fn sum(&self, work: &Work) -> Result<Sum, Error> {
-        let sum = sum_of_file(&self.path, &self.file, self.stamp.len, work)?;
-        Ok(Sum::new(&self.path, self.stamp.len, sum))
     }
 }
 

@@ -1,21 +1,24 @@
-//! The SHA-256 sum of a file or a tensor.
+//! The SHA-256 sums of files and their tensors.
 
 use crate::context::{Context, Place};
 use crate::error::Error;
-use crate::input::model::{Part, Tensor, is_sharded, threads_for};
+use crate::input::model::{Model, Part, Tensor, is_sharded, threads_for};
 use crate::input::open::open_file;
 use crate::input::remote::{self, Reader, Storage};
 use crate::input::source::each_piece;
+use crate::json::object;
 use crate::text::number::digits;
 use crate::threads::in_order;
 use crate::work::Work;
 use embedded_safetensors::ReadAt;
+use embedded_safetensors::index::IndexedTensor;
+use serde::{Serialize, Serializer};
 use sha2::{Digest, Sha256};
 use std::fs::File;
 use std::io;
 use std::num::NonZero;
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The bytes of a sum.
 pub type Sum = [u8; 32];
@@ -23,44 +26,82 @@ pub type Sum = [u8; 32];
 /// Bytes read at a time by each thread; more is not faster.
 const BUFFER: u64 = 32 * 1024;
 
-/// The length and the sum of any regular file.
+/// A file, its sum and, if they are wanted, the sums of its tensors.
+pub struct FileSum {
+    pub file: PathBuf,
+    pub bytes: u64,
+    pub sha256: String,
+    pub tensors: Option<TensorSums>,
+}
+
+impl FileSum {
+    pub fn new(file: &Path, bytes: u64, sum: &[u8]) -> Self {
+        Self { file: file.into(), bytes, sha256: digits(sum), tensors: None }
+    }
+}
+
+impl Serialize for FileSum {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let (file, bytes, sha256) = (self.file.to_string_lossy(), self.bytes, &self.sha256);
+        let tensors = self.tensors.as_ref().map(|tensors| object! { tensors });
+        object! { file, bytes, sha256, #[serde(flatten)] tensors }.serialize(to)
+    }
+}
+
+/// A file and the sums of its tensors in header order.
+pub struct TensorSums(pub Part, pub Vec<Sum>);
+
+impl TensorSums {
+    pub fn each(&self) -> impl Iterator<Item = (IndexedTensor<'_>, &Sum)> {
+        self.0.index().in_header_order().zip(&self.1)
+    }
+}
+
+impl Serialize for TensorSums {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_map(self.each().map(|(tensor, sum)| {
+            let (dtype, shape, bytes) = (tensor.dtype().name(), tensor.dims(), tensor.byte_len());
+            (tensor.name(), object! { dtype, shape, bytes, sha256: digits(sum) })
+        }))
+    }
+}
+
+/// The sum of any regular file.
 ///
 /// # Errors
 /// It cannot be read; interruption by the user. This is the same for all functions here.
-pub fn sum_at(context: &Context, path: &Path, work: &Work) -> Result<(u64, String), Error> {
+pub fn sum_at(context: &Context, path: &Path, work: &Work) -> Result<FileSum, Error> {
     let not_read = |reason| Error::not_read(path, reason);
-    match remote::place(context, path).map_err(not_read)? {
+    let (len, sum) = match remote::place(context, path).map_err(not_read)? {
         Place::Local(place) => {
             let (file, len) = open_file(&place).map_err(not_read)?;
-            Ok((len, digits(&sum_of(path, &file, 0..len, work)?)))
+            (len, sum_of(path, &file, 0..len, work)?)
         }
         Place::Url(url) if is_sharded(context, path)? => {
-            Ok(sum_of_text(&remote::index_text(context, path, &url).map_err(not_read)?))
+            let text = remote::index_text(context, path, &url).map_err(not_read)?;
+            (text.len() as u64, Sha256::digest(text).into())
         }
         Place::Url(url) => {
             let file = remote::open(context, path, &url).map_err(not_read)?;
             let (len, reader) = (file.len_by_header(), Reader::of(Storage::Remote(&file)));
-            Ok((len, digits(&sum_of(path, reader.until(len), 0..len, work)?)))
+            (len, sum_of(path, reader.until(len), 0..len, work)?)
         }
+    };
+    Ok(FileSum::new(path, len, &sum))
+}
+
+/// The sum of the index of a model, if it has one.
+pub fn sum_of_index(context: &Context, model: &Model, work: &Work) -> Result<Option<FileSum>, Error> {
+    match (model.index(), model.index_text()) {
+        (Some(index), Some(text)) => Ok(Some(FileSum::new(index, text.len() as u64, &Sha256::digest(text)))),
+        (index, _) => index.map(|index| sum_at(context, index, work)).transpose(),
     }
 }
 
-/// The length and the sum of a text.
-pub fn sum_of_text(text: &[u8]) -> (u64, String) {
-    (text.len() as u64, digits(&Sha256::digest(text)))
-}
-
 /// The sum of an open file of this length.
-pub fn sum_of_file(path: &Path, file: &File, len: u64, work: &Work) -> Result<String, Error> {
+pub fn sum_of_file(path: &Path, file: &File, len: u64, work: &Work) -> Result<FileSum, Error> {
     work.expect(len);
-    Ok(digits(&sum_of(path, file, 0..len, work)?))
-}
-
-/// The sum of a file of a model.
-pub fn sum_of_part(part: &Part, work: &Work) -> Result<String, Error> {
-    let len = part.index().summary().file_len();
-    work.expect(len);
-    Ok(digits(&sum_in(part, 0..len, work)?))
+    Ok(FileSum::new(path, len, &sum_of(path, file, 0..len, work)?))
 }
 
 /// The sums of all these tensors, on several threads if the files can be read so.

@@ -3,14 +3,14 @@
 mod digest;
 mod embedded;
 mod finding;
-mod lines;
 mod list;
 mod textconv;
 mod verify;
 
-pub use digest::{Sum, collect, sum_at, sum_of_file, sum_of_part, sum_of_text, sums_of, sums_of_part};
+pub use digest::{FileSum, Sum, TensorSums};
+pub use digest::{collect, sum_at, sum_of_file, sum_of_index, sums_of, sums_of_part};
 pub use embedded::{check_embedded, embed};
 pub use finding::{Found, print_difference};
-pub use lines::{has_control, line};
+pub use list::{has_control, line};
 pub use textconv::write_text;
 pub use verify::{SUMS, first_unlisted, verify};

@@ -22,8 +22,8 @@ pub fn write_text(context: &Context, path: &Path, out: &mut impl Write) -> Resul
             // Without the path: git converts files in temporary directories.
             writeln!(out, "invalid: {}", sentence(&error, usize::MAX))?;
             if path.is_file() {
-                let (len, sum) = sum_at(context, path, &context.work("hashing", 0))?;
-                writeln!(out, "{}, {sum}", counted(len, "byte"))?;
+                let sum = sum_at(context, path, &context.work("hashing", 0))?;
+                writeln!(out, "{}, {}", counted(sum.bytes, "byte"), sum.sha256)?;
             }
             return Ok(());
         }

@@ -7,7 +7,7 @@ use crate::exit::Exit;
 use crate::input::model::Model;
 use crate::input::open::open_file;
 use crate::print::diagnostic::text;
-use crate::tensor::sums::digest::{collect, sum_at, sums_of};
+use crate::tensor::sums::digest::{FileSum, collect, sum_at, sums_of};
 use crate::tensor::sums::finding::{Difference, Found, Tensor, Tensors};
 use crate::tensor::sums::list::{self, Expected, is_below, read};
 use crate::text::number::digits;
@@ -126,8 +126,8 @@ fn check(context: &Context, folder: &Path, expected: &[Expected]) -> Result<Vec<
 fn examine(context: &Context, file: &Expected, path: &Path, work: &Work) -> Result<Found, Error> {
     let is_missing = || fs::symlink_metadata(path).is_err_and(|error| error.kind() == ErrorKind::NotFound);
     let difference = match sum_at(context, path, work) {
-        Ok((_, sum)) if sum.eq_ignore_ascii_case(&file.sha256) => Ok(None),
-        Ok((_, sha256)) => {
+        Ok(FileSum { sha256, .. }) if sha256.eq_ignore_ascii_case(&file.sha256) => Ok(None),
+        Ok(FileSum { sha256, .. }) => {
             let expected = file.sha256.to_ascii_lowercase();
             let tensors = file.tensors.as_ref().map(|tensors| differing(context, tensors, path, work));
             Ok(Some(Difference::Changed { sha256, expected, tensors: tensors.transpose()? }))
