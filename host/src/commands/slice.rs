@@ -2,7 +2,7 @@
 
 use super::{Context, Error, Exit, Outcome, Run};
 use crate::input::model::{Model, with_slice};
-use crate::input::selection::Choice;
+use crate::input::selection::Selection;
 use crate::json::{List, about, object};
 use crate::output::model::NewModel;
 use crate::output::overwrite::check_not_in_model;
@@ -73,7 +73,7 @@ fn slices<'m>(model: &'m Model, asked: &[(&str, &str)]) -> Result<Vec<Sliced<'m>
         let is_glob = name.contains(['*', '?', '[']) && !is_named;
         let first = slices.len();
         if is_glob {
-            let choice = Choice { only: &[(*name).to_owned()], except: &[] };
+            let choice = Selection { only: vec![(*name).to_owned()], except: Vec::new() };
             let (tensors, _) = model.without_padding()?;
             let about = |sentence| Error::about(model.path(), sentence);
             choice.check(|| tensors.iter().map(|tensor| tensor.name())).map_err(about)?;

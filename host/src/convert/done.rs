@@ -6,9 +6,9 @@ use crate::args::kind::Kind;
 use crate::json::{self, List, object};
 use crate::table::{Side, Table};
 use crate::text::{counted, grouped, listed, quoted, short, shown_path};
-use embedded_safetensors::Dtype;
 use safetensors_convert::numbers::Report;
 use serde::Serialize;
+use std::collections::HashSet;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
@@ -55,9 +55,6 @@ impl Plan<'_> {
 
     /// Prints the result in JSON: of these inputs, without reports if nothing was written, with the length of
     /// the output if it is known.
-    ///
-    /// # Errors
-    /// Those of `out`.
     pub fn print_json(
         &self,
         paths: &[PathBuf],
@@ -109,9 +106,6 @@ impl Plan<'_> {
     }
 
     /// As [`print_json`](Self::print_json), for people.
-    ///
-    /// # Errors
-    /// Those of `out`.
     pub fn print(
         &self,
         reports: Option<&Reports>,
@@ -155,22 +149,15 @@ impl Plan<'_> {
     /// Prints notes on what the table does not show.
     fn print_notes(&self, out: &mut impl Write) -> io::Result<()> {
         let read = || self.input.tensors.iter().filter(|tensor| tensor.from_bits);
-        let mut dtypes: Vec<Dtype> = Vec::new();
-        for tensor in read() {
-            if !dtypes.contains(&tensor.dtype) {
-                dtypes.push(tensor.dtype);
-            }
-        }
-        for dtype in dtypes {
+        let mut seen = HashSet::new();
+        for dtype in read().map(|tensor| tensor.dtype).filter(|dtype| seen.insert(*dtype)) {
             let names = read().filter(|tensor| tensor.dtype == dtype).map(|tensor| quoted(&tensor.name));
             let count = names.clone().count() as u64;
             writeln!(out, "  read as {dtype}: {}", listed(names, 8, count))?;
         }
-        for reason in Reason::ALL {
-            let count = self.left.iter().filter(|left| **left == reason).count() as u64;
-            if count > 0 {
-                writeln!(out, "  not cast: {}, {}", counted(count, "tensor"), reason.texts()[0])?;
-            }
+        for left in self.left.chunk_by(Reason::eq) {
+            let [what, _] = left[0].texts();
+            writeln!(out, "  not cast: {}, {what}", counted(left.len() as u64, "tensor"))?;
         }
         if let Some(tie) = self.ties().next() {
             let fate = if tie.stored { "stored as copies" } else { "noted in the metadata" };

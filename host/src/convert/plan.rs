@@ -5,7 +5,7 @@ use super::input::{Input, Reading, Tensor};
 use super::names::NameOf;
 use crate::args::kind::Kind;
 use crate::error::Error;
-use crate::input::selection::Choice;
+use crate::input::selection::Selection;
 use crate::pack::Renames;
 use crate::text::quoted;
 use embedded_safetensors::Dtype;
@@ -19,6 +19,7 @@ use std::path::Path;
 
 /// How numbers are cast.
 #[derive(clap::Args)]
+#[command(mut_args(worded))]
 pub struct Casts {
     /// Cast floating-point tensors to F64, F32, F16, BF16, F8_E4M3, F8_E5M2 or an integer dtype such as U8;
     /// names such as float16, half and torch.bfloat16 are known, too
@@ -35,13 +36,8 @@ pub struct Casts {
     #[arg(long)]
     all: bool,
 
-    /// Cast only tensors that match this glob, of any dtype (repeatable)
-    #[arg(long, visible_alias = "filter", value_name = "GLOB")]
-    only: Vec<String>,
-
-    /// Do not cast tensors that match this glob (repeatable)
-    #[arg(long, value_name = "GLOB")]
-    except: Vec<String>,
+    #[command(flatten)]
+    selection: Selection,
 
     /// Clamp out-of-range values; NaN becomes 0 in integers
     #[arg(long)]
@@ -69,6 +65,15 @@ pub struct Casts {
     pub from_bits: Vec<FromBits>,
 }
 
+/// The selection in the words of casts.
+fn worded(arg: clap::Arg) -> clap::Arg {
+    match arg.get_id().as_str() {
+        "only" => arg.help("Cast only tensors that match this glob, of any dtype (repeatable)"),
+        "except" => arg.help("Do not cast tensors that match this glob (repeatable)"),
+        _ => arg,
+    }
+}
+
 /// The elements that share a scale.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Scale {
@@ -86,7 +91,7 @@ pub struct Plan<'i> {
     pub output: &'i Path,
     pub kind: Kind,
     pub tensors: Vec<Planned<'i>>,
-    /// The reasons for which `--to` leaves selected tensors unchanged, one per tensor.
+    /// The reasons for which `--to` leaves selected tensors unchanged, one per tensor, sorted.
     pub left: Vec<Reason>,
     pub metadata: Option<Vec<(String, String)>>,
 }
@@ -146,8 +151,8 @@ impl<'i> Planned<'i> {
     }
 }
 
-/// The reason why a selected tensor is not cast.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The reason why a selected tensor is not cast. If nothing is cast, the first one is told.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reason {
     /// It is the scale of an I8 tensor, which would no longer be what the tensor was divided by.
     Scale,
@@ -162,9 +167,6 @@ pub enum Reason {
 }
 
 impl Reason {
-    pub const ALL: [Self; 6] =
-        [Self::Scale, Self::NoRows, Self::NotFloat, Self::Complex, Self::Blocks, Self::NotI8];
-
     /// Describes such tensors, and the error if nothing is cast for this reason.
     pub fn texts(self) -> [&'static str; 2] {
         match self {
@@ -200,7 +202,7 @@ impl<'i> Plan<'i> {
         let (renames, about) = (&reading.renames, |sentence: String| input.about(sentence));
         renames
             .check(|| input.names())
-            .and_then(|()| casts.choice().check(|| input.names()))
+            .and_then(|()| casts.selection.check(|| input.names()))
             .map_err(about)?;
         let (tensors, left) = (Vec::with_capacity(input.tensors.len()), Vec::new());
         let mut plan = Self { input, casts, renames, output, kind, tensors, left, metadata: None };
@@ -226,34 +228,40 @@ impl<'i> Plan<'i> {
         let mut has_casts = false;
         for tensor in &input.tensors {
             let of_tensor = |error: String| input.about_tensor(tensor, &error);
-            let kept = || Planned::new(tensor, tensor.dtype, Change::Keep);
-            match casts.decide(&scaled, tensor).map_err(of_tensor)? {
-                Decision::Keep => self.tensors.push(kept()),
-                Decision::Left(reason) => {
-                    self.left.push(reason);
-                    self.tensors.push(kept());
-                }
-                Decision::Cast(to) => {
-                    has_casts = true;
-                    let change = casts.change(&scaled, tensor, to).map_err(of_tensor)?;
-                    self.tensors.push(Planned::new(tensor, to, change));
-                    self.tensors.extend(casts.scale.map(|scale| Planned::scales(tensor, scale)));
-                }
-                Decision::Drop => {}
+            let owner = scaled.owner(&tensor.name);
+            // The scales of a tensor that is multiplied by them.
+            if casts.unscale && owner.is_some_and(|owner| casts.selection.takes(&owner.name)) {
+                continue;
             }
+            let to = casts.to.filter(|_| casts.selection.takes(&tensor.name));
+            let reason = to.map_or(Ok(None), |to| casts.reason(tensor, to, owner)).map_err(of_tensor)?;
+            self.left.extend(reason);
+            let Some(to) = to.filter(|_| reason.is_none()) else {
+                self.tensors.push(Planned::new(tensor, tensor.dtype, Change::Keep));
+                continue;
+            };
+            has_casts = true;
+            let change = match casts.scale {
+                _ if casts.unscale => {
+                    Change::Unscale { to, scales: scaled.scales(tensor).map_err(of_tensor)? }
+                }
+                Some(scale) => Change::Quantize(scale),
+                None if to == tensor.dtype => Change::Keep,
+                None => Change::Cast(to),
+            };
+            self.tensors.push(Planned::new(tensor, to, change));
+            self.tensors.extend(casts.scale.map(|scale| Planned::scales(tensor, scale)));
         }
+        self.left.sort_unstable();
         // A cast without effect is a mistake.
         if casts.to.is_none() || has_casts || input.tensors.is_empty() {
             return Ok(());
         }
-        let reason = Reason::ALL.into_iter().find(|reason| self.left.contains(reason));
+        let reason = self.left.first();
         Err(input.about(reason.map_or("nothing to cast: no tensor is selected", |reason| reason.texts()[1])))
     }
 
     /// The metadata of the output: the pairs of the inputs, and the types of its tensors with blocks.
-    ///
-    /// # Errors
-    /// Those of [`Input::metadata`].
     fn metadata(&self) -> Result<Option<Vec<(String, String)>>, Error> {
         let mut pairs = self.input.metadata(self.renames)?;
         let blocks = self.tensors.iter().filter_map(|planned| Some((&*planned.name, planned.tensor.blocks?)));
@@ -345,7 +353,7 @@ impl Casts {
     /// An option needs another one.
     pub fn check(&self) -> Result<(), &'static str> {
         match self.to {
-            None if !(self.only.is_empty() && self.except.is_empty()) => {
+            None if !self.selection.is_empty() => {
                 Err("--only and --except need --to; `pack` selects tensors, `cat MODEL TENSOR -o` writes one")
             }
             None if self.all => Err("--all needs --to"),
@@ -364,67 +372,27 @@ impl Casts {
         self.scale.is_none() && !self.allow_zeros && !self.to.is_none_or(is_float)
     }
 
-    /// The tensors that `--only` and `--except` select.
-    fn choice(&self) -> Choice<'_> {
-        Choice { only: &self.only, except: &self.except }
-    }
-
-    /// Whether a tensor is cast.
+    /// The reason why a selected tensor is not cast, if there is one.
     ///
     /// # Errors
     /// It is complex, or has blocks of GGUF, and is selected by `--only`.
-    fn decide(&self, scaled: &Scaled<'_>, tensor: &Tensor) -> Result<Decision, String> {
-        let owner = scaled.owner(&tensor.name);
-        if self.unscale && owner.is_some_and(|owner| self.choice().takes(&owner.name)) {
-            return Ok(Decision::Drop);
-        }
-        let Some(to) = self.to.filter(|_| self.choice().takes(&tensor.name)) else {
-            return Ok(Decision::Keep);
-        };
-        let is_named = !self.only.is_empty();
-        Ok(match tensor.dtype {
-            Dtype::I8 if self.unscale => Decision::Cast(to),
-            _ if self.unscale => Decision::Left(Reason::NotI8),
+    fn reason(&self, tensor: &Tensor, to: Dtype, owner: Option<&Tensor>) -> Result<Option<Reason>, String> {
+        let is_named = !self.selection.only.is_empty();
+        Ok(Some(match tensor.dtype {
+            Dtype::I8 if self.unscale => return Ok(None),
+            _ if self.unscale => Reason::NotI8,
             _ if tensor.blocks.is_some() && is_named => {
                 return Err("blocks of GGUF are not numbers, and cannot be cast".into());
             }
-            _ if tensor.blocks.is_some() => Decision::Left(Reason::Blocks),
+            _ if tensor.blocks.is_some() => Reason::Blocks,
             Dtype::C64 if is_named => return Err("complex numbers cannot be cast".into()),
-            Dtype::C64 => Decision::Left(Reason::Complex),
-            _ if !is_named && owner.is_some_and(|owner| row_of(owner, tensor).is_some()) => {
-                Decision::Left(Reason::Scale)
-            }
-            dtype if !is_float(dtype) && !is_named && !self.all && dtype != to => {
-                Decision::Left(Reason::NotFloat)
-            }
-            _ if self.scale == Some(Scale::PerRow) && !has_rows(tensor) => Decision::Left(Reason::NoRows),
-            _ => Decision::Cast(to),
-        })
+            Dtype::C64 => Reason::Complex,
+            _ if !is_named && owner.is_some_and(|owner| row_of(owner, tensor).is_some()) => Reason::Scale,
+            dtype if !is_float(dtype) && !is_named && !self.all && dtype != to => Reason::NotFloat,
+            _ if self.scale == Some(Scale::PerRow) && !has_rows(tensor) => Reason::NoRows,
+            _ => return Ok(None),
+        }))
     }
-
-    /// What a cast does with a tensor.
-    ///
-    /// # Errors
-    /// Its scales are missing, or do not fit it.
-    fn change<'i>(&self, scaled: &Scaled<'i>, tensor: &Tensor, to: Dtype) -> Result<Change<'i>, String> {
-        match self.scale {
-            _ if self.unscale => Ok(Change::Unscale { to, scales: scaled.scales(tensor)? }),
-            Some(scale) => Ok(Change::Quantize(scale)),
-            None if to == tensor.dtype => Ok(Change::Keep),
-            None => Ok(Change::Cast(to)),
-        }
-    }
-}
-
-/// What `--to` does with a tensor.
-enum Decision {
-    /// It is not selected.
-    Keep,
-    /// It is selected, but left unchanged.
-    Left(Reason),
-    Cast(Dtype),
-    /// It has the scales of a tensor that is multiplied by them.
-    Drop,
 }
 
 /// The tensors of I8 and all scales, by name, if something is cast.

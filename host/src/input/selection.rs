@@ -26,11 +26,6 @@ impl Selection {
         self.only.is_empty() && self.except.is_empty()
     }
 
-    /// The patterns, borrowed.
-    pub fn choice(&self) -> Choice<'_> {
-        Choice { only: &self.only, except: &self.except }
-    }
-
     /// The tensors of a model that are chosen, by offset.
     ///
     /// # Errors
@@ -44,30 +39,21 @@ impl Selection {
     /// # Errors
     /// A pattern matches nothing, or no tensor is left.
     pub fn of_all<'m, const N: usize>(&self, models: [&'m Model; N]) -> Result<[Vec<Tensor<'m>>; N], Error> {
-        let (choice, all) = (self.choice(), || models.into_iter().flat_map(Model::tensors));
+        let all = || models.into_iter().flat_map(Model::tensors);
         let about = |sentence| Error::about(models[0].path(), sentence);
-        choice.check(|| all().map(|tensor| tensor.name())).map_err(about)?;
-        let is_taken = |tensor: &Tensor<'_>| choice.takes(tensor.name());
+        self.check(|| all().map(|tensor| tensor.name())).map_err(about)?;
+        let is_taken = |tensor: &Tensor<'_>| self.takes(tensor.name());
         match all().any(|tensor| is_taken(&tensor)) || self.is_empty() {
             true => Ok(models.map(|model| model.tensors().filter(is_taken).collect())),
             false => Err(about("--only and --except leave no tensor".to_owned())),
         }
     }
-}
 
-/// The patterns, borrowed.
-#[derive(Clone, Copy)]
-pub struct Choice<'p> {
-    pub only: &'p [String],
-    pub except: &'p [String],
-}
-
-impl Choice<'_> {
     /// # Errors
     /// A pattern matches none of the names; the sentence suggests another pattern, or the most similar name.
     pub fn check<'n, I: Iterator<Item = &'n str>>(&self, names: impl Fn() -> I) -> Result<(), String> {
         let is_unused = |pattern: &&String| !names().any(|name| matches(pattern, name));
-        match self.only.iter().chain(self.except).find(is_unused) {
+        match self.only.iter().chain(&self.except).find(is_unused) {
             Some(pattern) => {
                 Err(format!("no tensor matches {}{}", quoted(pattern), proposal(pattern, names, true)))
             }
@@ -78,7 +64,7 @@ impl Choice<'_> {
     /// Whether a name is chosen.
     pub fn takes(&self, name: &str) -> bool {
         let is_like = |patterns: &[String]| patterns.iter().any(|pattern| matches(pattern, name));
-        (self.only.is_empty() || is_like(self.only)) && !is_like(self.except)
+        (self.only.is_empty() || is_like(&self.only)) && !is_like(&self.except)
     }
 }
 

@@ -47,9 +47,8 @@ impl Edits {
     }
 
     fn edit(&self, contents: &mut Contents<'_>) -> Result<(), String> {
-        let choice = self.selection.choice();
-        choice.check(|| contents.names())?;
-        contents.entries.retain(|entry| choice.takes(&entry.name));
+        self.selection.check(|| contents.names())?;
+        contents.entries.retain(|entry| self.selection.takes(&entry.name));
         self.remove_metadata(contents)?;
         self.rename(contents)?;
         if !self.set.is_empty() {
