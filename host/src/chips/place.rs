@@ -59,9 +59,6 @@ impl<'c> Place<'c> {
 
 impl Chip {
     /// The highest free place of this size, so that the firmware below can grow.
-    ///
-    /// # Errors
-    /// There is none.
     pub fn highest(&self, bytes: u64, align: u64) -> Result<Place<'_>, PlacementError> {
         let place = self.usual().find_map(|area| {
             let gaps = self.free(area);

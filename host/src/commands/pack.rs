@@ -8,7 +8,7 @@ use crate::input::open::is_interrupted;
 use crate::input::remote::check_output;
 use crate::json::{List, object};
 use crate::output::file::{check_stdout_use, check_terminal};
-use crate::output::model::check_new;
+use crate::output::model::{check_new, save};
 use crate::output::overwrite::check_not_in_model;
 use crate::output::stdout::{complain, show};
 use crate::pack::{Contents, Edits, Entry, Layout, Line, Prefer, make, open_all, order, plan};
@@ -19,7 +19,6 @@ use safetensors_files::{ModelEditor, SaveMethod};
 use serde::Serialize;
 use std::fs;
 use std::io;
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 /// Make a file from tensors of other files: select, merge, rename, order, align
@@ -167,12 +166,7 @@ impl Pack {
         if self.dry_run {
             return Ok(editor.save_method(path)?);
         }
-        let mut work = None;
-        let saved = editor.save_watched(path, &mut |done, total| {
-            let work = work.get_or_insert_with(|| context.work("packing", total));
-            if work.reach(done).is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-        })?;
-        Ok(saved)
+        save(context, editor, path, "packing")
     }
 
     /// Says what was written, or would be: these lines, in a file of so many bytes.

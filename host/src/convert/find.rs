@@ -2,7 +2,7 @@
 
 use crate::args::remote::is_remote;
 use crate::error::Error;
-use crate::input::discover::{INDEX_END, models_in};
+use crate::input::discover::{INDEX_END, files_in, models_in, name_of};
 use crate::input::foreign::{Readable, readable_format};
 use crate::input::model::is_index;
 use crate::input::walk::NO_MODEL;
@@ -11,7 +11,6 @@ use safetensors_convert::tensorflow::index_of;
 use safetensors_files::shards::{ShardIndex, ShardLimits};
 use safetensors_remote::CANDIDATES;
 use std::fs::{self, File};
-use std::io;
 use std::path::{Path, PathBuf};
 
 /// The suffix of all indexes.
@@ -88,23 +87,22 @@ fn indexed(path: &Path) -> Result<Group, Error> {
 }
 
 fn in_directory(path: &Path) -> Result<Group, Error> {
-    let not_read = |error| Error::not_read(path, error);
     if path.join(SAVED_MODEL).is_file() {
         return Ok(Group::of(path, Some(Readable::TensorFlow)));
     }
-    let models = models_in(path).unwrap_or_default();
+    let in_safetensors = models_in(path);
+    let models = in_safetensors.as_deref().unwrap_or_default();
     if models.iter().any(|model| is_index(model) || CANDIDATES.iter().any(|name| model.ends_with(name))) {
         return Ok(Group::of(path, None));
     }
-    let entries = fs::read_dir(path).map_err(not_read)?;
-    let paths: io::Result<Vec<PathBuf>> = entries.map(|entry| Ok(entry?.path())).collect();
-    let mut paths = paths.map_err(not_read)?;
-    paths.sort();
+    let paths = files_in(path).map_err(|error| Error::not_read(path, error))?;
+    let such_as = |one: &Path, other: &Path| [one, other].map(|path| quoted(&name_of(path)));
     let mut indexes = paths.iter().filter(|path| ends_with(path, ANY_INDEX));
     match (indexes.next(), indexes.next()) {
         (Some(index), None) => return indexed(index),
         (Some(one), Some(other)) => {
-            let sentence = format!("has two indexes, {} and {}; give one of them", named(one), named(other));
+            let [one, other] = such_as(one, other);
+            let sentence = format!("has two indexes, {one} and {other}; give one of them");
             return Err(Error::about(path, sentence));
         }
         (None, _) => {}
@@ -113,56 +111,40 @@ fn in_directory(path: &Path) -> Result<Group, Error> {
     if whole.is_file() {
         return Ok(Group::of(&whole, format_of(&whole)));
     }
-    let model = models.into_iter().next().map(|path| Found { path, format: None });
+    let model = models.first().map(|path| Found { path: path.clone(), format: None });
     let others = paths.into_iter().filter(|path| is_candidate(path)).map(found);
-    one_format(path, model.into_iter().chain(others).collect())
-}
-
-/// # Errors
-/// The files of a directory have several formats, or are several checkpoints.
-fn one_format(path: &Path, files: Vec<Found>) -> Result<Group, Error> {
-    if let [one, other, ..] = &files[..]
-        && [one.format, other.format] == [Some(Readable::TensorFlow); 2]
-    {
-        let (one, other) = (named(&one.path), named(&other.path));
-        let sentence = format!("has several checkpoints, such as {one} and {other}; give one of them");
-        return Err(Error::about(path, sentence));
-    }
-    let Some(first) = files.first() else { return without_files(path) };
-    let name_of = |file: &Found| file.format.map(Readable::name);
-    match files.iter().find(|file| name_of(file) != name_of(first)) {
-        Some(other) => {
-            let (one, other) = (named(&first.path), named(&other.path));
-            let sentence = format!(
-                "has files of several formats, such as {one} and {other}; give the files that belong together"
-            );
+    let files: Vec<Found> = model.into_iter().chain(others).collect();
+    let name = |file: &Found| file.format.map(Readable::name);
+    match &files[..] {
+        [one, other, ..] if [one.format, other.format] == [Some(Readable::TensorFlow); 2] => {
+            let [one, other] = such_as(&one.path, &other.path);
+            let sentence = format!("has several checkpoints, such as {one} and {other}; give one of them");
             Err(Error::about(path, sentence))
         }
-        None if first.format.is_none() => Ok(Group::of(path, None)),
-        None => Ok(Group { files, index: None }),
-    }
-}
-
-/// # Errors
-/// A directory has no file to convert. If its directories have models, opening it names them.
-fn without_files(path: &Path) -> Result<Group, Error> {
-    match models_in(path) {
-        Err(error) if error.sentence() == NO_MODEL => {
+        [first, others @ ..] => match others.iter().find(|other| name(other) != name(first)) {
+            Some(other) => {
+                let [one, other] = such_as(&first.path, &other.path);
+                let sentence = format!(
+                    "has files of several formats, such as {one} and {other}; give the files that belong \
+                     together"
+                );
+                Err(Error::about(path, sentence))
+            }
+            None if first.format.is_none() => Ok(Group::of(path, None)),
+            None => Ok(Group { files, index: None }),
+        },
+        [] if in_safetensors.as_ref().is_err_and(|error| error.sentence() == NO_MODEL) => {
             let others = ", and none with a suffix of PyTorch, GGUF, TensorFlow or numpy";
             Err(Error::about(path, format!("{NO_MODEL}{others}")))
         }
-        _ => Ok(Group::of(path, None)),
+        // If its directories have models, opening it names them.
+        [] => Ok(Group::of(path, None)),
     }
 }
 
 /// Whether a file in a directory is one to convert: a regular file with the suffix of a format.
 fn is_candidate(path: &Path) -> bool {
-    let is_hidden = path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
-    !is_hidden && Readable::has_suffix(path) && path.is_file()
-}
-
-fn named(path: &Path) -> String {
-    quoted(&path.file_name().unwrap_or_default().to_string_lossy())
+    !name_of(path).starts_with('.') && Readable::has_suffix(path) && path.is_file()
 }
 
 fn ends_with(path: &Path, end: &str) -> bool {

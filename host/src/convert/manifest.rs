@@ -63,8 +63,6 @@ impl Made {
 }
 
 impl Manifest {
-    /// # Errors
-    /// As [`Product::create`].
     pub fn create(context: &Context, path: &Path, force: bool) -> Result<Self, Error> {
         Ok(Self { product: Product::create(context, path, force)?, outputs: Vec::new() })
     }

@@ -191,7 +191,8 @@ fn advice_in(folder: &Path, shard: ShardName<'_>) -> String {
     format!("`safetensors join {all}-*-of-{count:05}.safetensors -o {output}` reads all of them")
 }
 
-fn name_of(path: &Path) -> String {
+/// The name of a file, for messages and comparisons.
+pub fn name_of(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
@@ -314,7 +315,7 @@ pub fn indexes_in(folder: &Path) -> Result<Vec<Index>, Error> {
 }
 
 /// The paths of everything in a directory, sorted.
-fn files_in(folder: &Path) -> io::Result<Vec<PathBuf>> {
+pub fn files_in(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let paths: io::Result<Vec<PathBuf>> = fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect();
     let mut paths = paths?;
     paths.sort();

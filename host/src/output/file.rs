@@ -141,9 +141,6 @@ impl Closed {
     }
 
     /// Puts the file in place.
-    ///
-    /// # Errors
-    /// As [`Product::finish`].
     pub fn finish(self) -> Result<(), Error> {
         match self.file {
             None => Ok(()),
@@ -212,15 +209,4 @@ pub fn check_terminal(output: &Path, force: bool) -> Result<(), Error> {
         true => Err(Error::usage("refusing to print bytes to a terminal; use --output FILE or --force")),
         false => Ok(()),
     }
-}
-
-/// Syncs the directory, so that a new or removed name is on the medium too.
-#[cfg(unix)]
-pub fn sync_folder(place: &Path) -> io::Result<()> {
-    File::open(crate::input::discover::folder_of(place))?.sync_all()
-}
-
-#[cfg(not(unix))]
-pub fn sync_folder(_: &Path) -> io::Result<()> {
-    Ok(())
 }

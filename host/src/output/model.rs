@@ -9,6 +9,8 @@ use crate::output::overwrite::check_not_input;
 use crate::output::writer::{Take, begin, fill};
 use crate::text::{counted, shown_path};
 use embedded_safetensors::write::{FileSpec, TensorSpec};
+use safetensors_files::{ModelEditor, SaveMethod};
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 /// Arguments of commands that write one model.
@@ -73,6 +75,16 @@ impl NewModel {
         product.finish()?;
         Ok(bytes)
     }
+}
+
+/// Saves an edited model at its path. `task` is shown while the file is copied.
+pub fn save(context: &Context, editor: ModelEditor, path: &Path, task: &str) -> Result<SaveMethod, Error> {
+    let mut work = None;
+    let saved = editor.save_watched(path, &mut |done, total| {
+        let work = work.get_or_insert_with(|| context.work(task, total));
+        if work.reach(done).is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    });
+    Ok(saved?)
 }
 
 /// # Errors

@@ -1,12 +1,11 @@
 //! The old model that a split replaces, where its files differ from the new model's files.
 
 use crate::error::Error;
-use crate::input::discover::{INDEX_END, ShardName, indexes_in};
-use crate::output::file::sync_folder;
+use crate::input::discover::{INDEX_END, ShardName, folder_of, indexes_in};
 use crate::output::overwrite::place_of;
 use crate::text::shown_text;
 use std::collections::HashSet;
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -66,7 +65,9 @@ impl OldModel {
     /// # Errors
     /// Those of the system; some files of the old model are left then.
     pub fn remove(self) -> Result<(), Error> {
-        self.0.iter().try_for_each(|path| match fs::remove_file(path).and_then(|()| sync_folder(path)) {
+        // Windows syncs no directories.
+        let sync = |path: &Path| if cfg!(unix) { File::open(folder_of(path))?.sync_all() } else { Ok(()) };
+        self.0.iter().try_for_each(|path| match fs::remove_file(path).and_then(|()| sync(path)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Error::cannot_remove(path, &error)),
             _ => Ok(()),
         })

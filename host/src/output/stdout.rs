@@ -13,9 +13,6 @@ pub fn complain(what: impl Display) {
 }
 
 /// Prints a value to standard output, as JSON or as text.
-///
-/// # Errors
-/// Those of standard output.
 pub fn show(
     json: bool,
     value: &impl Serialize,

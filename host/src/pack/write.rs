@@ -105,9 +105,6 @@ pub fn write(
 }
 
 /// Writes all bytes of a tensor.
-///
-/// # Errors
-/// Those of reading and of writing; interruption by the user.
 fn copy_tensor(
     entry: &Entry<'_>,
     buffer: &mut [u8],

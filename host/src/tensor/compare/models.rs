@@ -5,9 +5,9 @@ use crate::context::Context;
 use crate::error::Error;
 use crate::input::model::{Model, Tensor, bytes_of, threads_for};
 use crate::input::remote;
-use crate::tensor::sums::{Sum, collect, sums_of};
+use crate::tensor::sums::{collect, sums_of};
 use serde::Serialize;
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 
 /// The common and the different parts of two models.
 #[derive(Serialize)]
@@ -98,51 +98,45 @@ pub fn compare<'m>(
     let pair = |(a, b): &(Tensor<'m>, Tensor<'m>)| Pair::of(a, b, policy, &work);
     remote::expect(both.iter().filter(|(a, b)| a.dims() == b.dims()).flat_map(|(a, b)| [*a, *b]));
     let tensors = collect(&both, threads_for(&read), pair)?;
-    let (only_in_a, only_in_b) = renamed(context, &only_a, &only_b)?;
+    let [only_in_a, only_in_b] = renamed(context, &only_a, &only_b)?;
     a.check_unchanged()?;
     b.check_unchanged()?;
     Ok(Comparison { only_in_a, only_in_b, tensors, metadata: metadata(a.metadata(), b.metadata()) })
 }
 
 /// Finds renamed tensors, among those whose dtype and shape occur on both sides: the first of one model with
-/// some bytes becomes the first of the other, and so on.
+/// some bytes becomes the first of the other, and so on. Empty tensors are left out: they are all alike.
 fn renamed<'m>(
     context: &Context,
     in_a: &[Tensor<'m>],
     in_b: &[Tensor<'m>],
-) -> Result<(Vec<Only<'m>>, Vec<Only<'m>>), Error> {
-    let [of_a, of_b] = [marks(context, in_a, in_b)?, marks(context, in_b, in_a)?];
-    let (mut new, mut old) = (HashMap::new(), HashMap::new());
-    for (mark, names) in &of_a {
-        for (&a, &b) in names.iter().zip(of_b.get(mark).into_iter().flatten()) {
-            new.insert(a, b);
-            old.insert(b, a);
+) -> Result<[Vec<Only<'m>>; 2], Error> {
+    let [of_a, of_b] = [in_a, in_b].map(|tensors| tensors.iter().map(Form::from).collect::<HashSet<_>>());
+    let alike = |tensor: &&Tensor<'m>| {
+        let form = Form::from(*tensor);
+        tensor.byte_len() > 0 && of_a.contains(&form) && of_b.contains(&form)
+    };
+    let tensors: Vec<Tensor<'m>> = in_a.iter().chain(in_b).filter(alike).copied().collect();
+    let sums = sums_of(&tensors, &context.work("looking for renamed tensors", bytes_of(&tensors)))?;
+    let marked = tensors.iter().zip(sums).map(|(tensor, sum)| (tensor.name(), (Form::from(tensor), sum)));
+    let mut marked: Vec<_> = marked.collect();
+    let mut others: HashMap<_, VecDeque<&str>> = HashMap::new();
+    for (name, mark) in marked.split_off(in_a.iter().filter(alike).count()) {
+        others.entry(mark).or_default().push_back(name);
+    }
+    // A name is on one side only.
+    let mut same = HashMap::new();
+    for (name, mark) in marked {
+        if let Some(other) = others.get_mut(&mark).and_then(VecDeque::pop_front) {
+            same.extend([(name, other), (other, name)]);
         }
     }
-    let only = |tensors: &[Tensor<'m>], same: &HashMap<&str, &'m str>| {
-        let same = |tensor: &Tensor<'m>| same.get(tensor.name()).copied();
-        let all = tensors.iter().map(|tensor| (tensor.name(), tensor.into(), same(tensor)));
-        all.map(|(name, form, same_as)| Only { name, form, same_as }).collect()
-    };
-    Ok((only(in_a, &new), only(in_b, &old)))
-}
-
-/// The names of the tensors with each dtype, shape and sum, in order, but only of those whose dtype and shape
-/// others have too. Empty tensors are left out: they are all alike.
-fn marks<'m>(
-    context: &Context,
-    tensors: &[Tensor<'m>],
-    others: &[Tensor<'m>],
-) -> Result<HashMap<(Form<'m>, Sum), Vec<&'m str>>, Error> {
-    let others: HashSet<Form<'_>> = others.iter().map(Form::from).collect();
-    let alike = |tensor: &&Tensor<'m>| tensor.byte_len() > 0 && others.contains(&Form::from(*tensor));
-    let tensors: Vec<Tensor<'m>> = tensors.iter().filter(alike).copied().collect();
-    let work = context.work("looking for renamed tensors", bytes_of(&tensors));
-    let mut marks: HashMap<_, Vec<_>> = HashMap::new();
-    for (tensor, sum) in tensors.iter().zip(sums_of(&tensors, &work)?) {
-        marks.entry((tensor.into(), sum)).or_default().push(tensor.name());
-    }
-    Ok(marks)
+    Ok([in_a, in_b].map(|tensors| {
+        let same_as = |tensor: &Tensor<'m>| same.get(tensor.name()).copied();
+        let all = tensors.iter();
+        all.map(|tensor| Only { name: tensor.name(), form: tensor.into(), same_as: same_as(tensor) })
+            .collect()
+    }))
 }
 
 type Strings = BTreeMap<String, String>;

@@ -9,9 +9,6 @@ use std::io::{self, Write};
 
 impl Comparison<'_> {
     /// Prints a line for each difference and a summary.
-    ///
-    /// # Errors
-    /// Those of `out`.
     pub fn print(&self, [a, b]: [&str; 2], policy: &Policy, out: &mut dyn Write) -> io::Result<()> {
         for (only, here, there) in [(&self.only_in_a, a, b), (&self.only_in_b, b, a)] {
             for Only { name, form: Form { dtype, shape }, same_as } in only {

@@ -72,9 +72,6 @@ pub fn zero_points(layer: &Layer<'_>) -> Result<Vec<u8>, Error> {
 }
 
 /// The 32-bit integers of a small tensor.
-///
-/// # Errors
-/// It cannot be read.
 pub fn integers(path: &Path, tensor: &Tensor<'_>) -> Result<Vec<u32>, Error> {
     let mut bytes = vec![0; usize::try_from(tensor.byte_len()).unwrap_or(usize::MAX)];
     tensor.reader().read_at(0, &mut bytes).map_err(|error| Error::not_read(path, error))?;

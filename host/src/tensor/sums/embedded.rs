@@ -5,13 +5,13 @@ use super::finding::Difference;
 use crate::context::Context;
 use crate::error::Error;
 use crate::input::model::{Model, Padding};
+use crate::output::model::save;
 use crate::text::number::digits;
 use embedded_safetensors::{
     ErrorKind,
     integrity::{EmbeddedSum, Sha256, Verifier},
 };
 use safetensors_files::{ModelEditor, SaveMethod};
-use std::ops::ControlFlow;
 use std::path::Path;
 
 /// Verifies a model in one file against the sum that it contains.
@@ -54,15 +54,10 @@ pub fn embed(context: &Context, path: &Path) -> Result<(String, bool, Padding), 
         padding.add(Padding { tensors: 1, bytes: tensor.byte_len().unwrap_or(0) });
     }
     editor.embed_sum();
-    let mut work = None;
-    let saved = editor.save_watched(path, &mut |done, total| {
-        let work = work.get_or_insert_with(|| context.work("hashing", total));
-        if work.reach(done).is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-    })?;
+    let in_place = save(context, editor, path, "hashing")? == SaveMethod::InPlace;
     let EmbeddedSum { stored, computed, .. } = embedded_sum(context, path)?;
     if stored != computed {
         return Err(Error::bad(path, "changed", "was changed while its sum was embedded"));
     }
-    let in_place = saved == SaveMethod::InPlace;
     Ok((digits(&stored), in_place, if in_place { Padding::default() } else { padding }))
 }
