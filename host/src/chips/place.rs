@@ -90,7 +90,13 @@ impl Chip {
         }
         let is_over = |used: &&Range<u64>| used.start < place.pages.end && place.pages.start < used.end;
         match self.used.iter().find(is_over) {
-            Some(used) => Err(overlap_error(&place, used)),
+            Some(used) => {
+                let missing = used.end.min(place.pages.end) - used.start.max(place.pages.start);
+                let (pages, bytes) = (span(&place.pages), grouped(missing));
+                let sentence =
+                    format!("its pages {pages} overlap {bytes} bytes of the firmware at {}", span(used));
+                Err(PlacementError::NoRoom { missing, sentence })
+            }
             None => Ok(place),
         }
     }
@@ -152,17 +158,6 @@ fn start(area: &Area, gap: &Range<u64>, bytes: u64, align: u64) -> Option<u64> {
         }
         highest = page - page % align;
     }
-}
-
-fn overlap_error(place: &Place<'_>, used: &Range<u64>) -> PlacementError {
-    let missing = used.end.min(place.pages.end) - used.start.max(place.pages.start);
-    let sentence = format!(
-        "its pages {} overlap {} bytes of the firmware at {}",
-        span(&place.pages),
-        grouped(missing),
-        span(used)
-    );
-    PlacementError::NoRoom { missing, sentence }
 }
 
 #[cfg(test)]

@@ -2,14 +2,15 @@
 
 use super::{Context, Error, Exit, Outcome, Run, check_stdin_once};
 use crate::args::kind::Kind;
-use crate::convert::{Casts, Changer, Input, Made, Manifest, Plan, Reading, ZEROED, read_bits, stem_of};
+use crate::convert::{
+    Casts, Changer, Input, Made, Plan, Reading, ZEROED, read_bits, stem_of, write_manifest,
+};
 use crate::input::remote::check_output_directory;
 use crate::output::directory::Folder;
 use crate::output::file::{Closed, Product, check_output_path};
 use crate::output::overwrite::{check_not_input, is_same_place};
 use crate::print::diagnostic::say;
 use crate::text::shown_path;
-use safetensors_convert::numbers::Report;
 use std::collections::HashMap;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -63,9 +64,6 @@ pub struct Convert {
     json: bool,
 }
 
-/// An output without its name yet, the changes in its numbers, and its entry in the manifest.
-type Written = (Closed, Vec<(usize, Report)>, Option<Made>);
-
 /// An output that waits for its name, its entry in the manifest, and what is printed about it.
 type Waiting = (Closed, Option<Made>, Vec<u8>);
 
@@ -85,9 +83,9 @@ impl Run for Convert {
         }
         let job = (inputs, output.to_path_buf());
         let kind = self.check(&job)?;
-        let mut manifest = self.begin_manifest(context, std::slice::from_ref(&job))?;
-        self.convert(context, &job, kind, manifest.as_mut(), None)?;
-        finish(context, manifest)?;
+        let (manifest, mut made) = (self.begin_manifest(context, std::slice::from_ref(&job))?, Vec::new());
+        self.convert(context, &job, kind, &mut made, None)?;
+        finish(context, manifest, made)?;
         Ok(Exit::Good)
     }
 }
@@ -130,12 +128,12 @@ impl Convert {
         });
         let jobs = jobs.collect::<Result<Vec<Job<'_>>, Error>>()?;
         check_outputs(&jobs)?;
-        let made = if self.dry_run { None } else { Some(Folder::make(folder)?) };
-        let mut manifest = self.begin_manifest(context, &jobs)?;
+        let folder = if self.dry_run { None } else { Some(Folder::make(folder)?) };
+        let (manifest, mut made) = (self.begin_manifest(context, &jobs)?, Vec::new());
         let (mut worst, mut waiting) = (Exit::Good, Vec::new());
         for job in &jobs {
             let waiting = self.casts.rejects_zeros().then_some(&mut waiting);
-            let converted = |kind| self.convert(context, job, kind, manifest.as_mut(), waiting);
+            let converted = |kind| self.convert(context, job, kind, &mut made, waiting);
             worst = worst.max(match self.check(job).and_then(converted) {
                 Ok(()) => Exit::Good,
                 // It is said once.
@@ -145,25 +143,23 @@ impl Convert {
             });
             context.check()?;
         }
-        for (file, made, text) in waiting {
+        for (file, entry, text) in waiting {
             if let Err(error) = file.finish() {
                 worst = worst.max(say(&error, self.json));
                 continue;
             }
-            if let Some(manifest) = &mut manifest {
-                manifest.add(made);
-            }
+            made.extend(entry);
             io::stdout().write_all(&text)?;
         }
-        finish(context, manifest)?;
+        finish(context, manifest, made)?;
         // A directory without files is removed.
-        drop(made);
+        drop(folder);
         Ok(worst)
     }
 
     /// # Errors
     /// It would replace an input or an output; those of the system.
-    fn begin_manifest(&self, context: &Context, jobs: &[Job<'_>]) -> Result<Option<Manifest>, Error> {
+    fn begin_manifest(&self, context: &Context, jobs: &[Job<'_>]) -> Result<Option<Product>, Error> {
         let Some(path) = self.manifest.as_deref() else { return Ok(None) };
         if path.as_os_str() == "-" {
             return Err(Error::usage("--manifest needs a file"));
@@ -172,7 +168,7 @@ impl Convert {
             return Err(Error::about(path, "is the output, too; give the manifest another name"));
         }
         jobs.iter().flat_map(|(inputs, _)| *inputs).try_for_each(|input| check_not_input(input, path))?;
-        Manifest::create(context, path, self.force).map(Some)
+        Product::create(context, path, self.force).map(Some)
     }
 
     /// Converts inputs to one output. It is put in place and printed about at once, or waits for that.
@@ -181,7 +177,7 @@ impl Convert {
         context: &Context,
         (inputs, path): &Job<'_>,
         kind: Kind,
-        manifest: Option<&mut Manifest>,
+        made: &mut Vec<Made>,
         waiting: Option<&mut Vec<Waiting>>,
     ) -> Result<(), Error> {
         let output = (path.as_path(), kind);
@@ -203,38 +199,32 @@ impl Convert {
             print(None, plan.len()?, &mut out)?;
             return Ok(out.flush()?);
         }
-        let (file, reports, made) = self.write(context, &plan)?;
+        let has_manifest = self.manifest.is_some();
+        let (product, reports, sums) = {
+            let mut changer = Changer::new(context, &plan, has_manifest);
+            let product = Product::create(context, path, self.force)?;
+            (plan.write(product, self.compress, &mut changer)?, changer.reports, changer.sums)
+        };
+        let files = has_manifest.then(|| input.sums(context)).transpose()?;
+        input.check_unchanged()?;
+        let entry = files.zip(sums).map(|(files, sums)| Made::new(&plan, files, &sums));
+        let file = product.close()?;
         if let Some(waiting) = waiting {
             let mut text = Vec::new();
             print(Some(&reports), plan.len()?, &mut text)?;
-            waiting.push((file, made, text));
+            waiting.push((file, entry, text));
             return Ok(());
         }
         file.finish()?;
-        if let Some(manifest) = manifest {
-            manifest.add(made);
-        }
+        made.extend(entry);
         let written = std::fs::metadata(path).map_err(|error| Error::not_read(path, error))?;
         print(Some(&reports), Some(written.len()), &mut out)?;
         Ok(out.flush()?)
     }
-
-    /// Writes the output under a temporary name. Returns it, the changes in the numbers, and its entry in the
-    /// manifest.
-    fn write(&self, context: &Context, plan: &Plan<'_>) -> Result<Written, Error> {
-        let has_manifest = self.manifest.is_some();
-        let mut changer = Changer::new(context, plan, has_manifest);
-        let product = Product::create(context, plan.output, self.force)?;
-        let product = plan.write(product, self.compress, &mut changer)?;
-        let files = has_manifest.then(|| plan.input.sums(context)).transpose()?;
-        plan.input.check_unchanged()?;
-        let made = files.zip(changer.sums).map(|(files, sums)| Made::new(plan, files, &sums));
-        Ok((product.close()?, changer.reports, made))
-    }
 }
 
-fn finish(context: &Context, manifest: Option<Manifest>) -> Result<(), Error> {
-    let finished = manifest.map_or(Ok(()), |manifest| manifest.finish(context));
+fn finish(context: &Context, manifest: Option<Product>, made: Vec<Made>) -> Result<(), Error> {
+    let finished = manifest.map_or(Ok(()), |manifest| write_manifest(context, manifest, made));
     finished.map_err(|error| error.and("; the output itself was written, and stays"))
 }
 

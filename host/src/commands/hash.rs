@@ -215,9 +215,13 @@ impl Hash {
 }
 
 fn print(files: &[FileSum], out: &mut dyn Write) -> io::Result<()> {
-    for file in files {
-        out.write_all(&file_line(&file.sha256, &file.file))?;
-        for (tensor, sum) in file.tensors.iter().flat_map(TensorSums::each) {
+    for FileSum { file, sha256, tensors, .. } in files {
+        match io::stdout().is_terminal() {
+            // Control characters are escaped.
+            true => writeln!(out, "{sha256}  {}", shown_path(file))?,
+            false => out.write_all(&line(sha256, file))?,
+        }
+        for (tensor, sum) in tensors.iter().flat_map(TensorSums::each) {
             writeln!(out, "  {}  {}", digits(sum), quoted(tensor.name()))?;
         }
     }
@@ -241,13 +245,5 @@ fn size(path: &Path) -> u64 {
     match fs::read_dir(path) {
         Ok(entries) => entries.flatten().map(|entry| len(&entry.path())).sum(),
         Err(_) => len(path),
-    }
-}
-
-/// The line that `sha256sum` writes; on a terminal, control characters are escaped.
-fn file_line(sum: &str, path: &Path) -> Vec<u8> {
-    match io::stdout().is_terminal() {
-        true => format!("{sum}  {}\n", shown_path(path)).into_bytes(),
-        false => line(sum, path),
     }
 }

@@ -90,8 +90,11 @@ impl Run for Pack {
             [only] if self.in_place => {
                 *only = file_of(only)?;
                 check_output(only)?;
-                if !self.dry_run {
-                    repair(only)?;
+                if !self.dry_run && is_interrupted(only) {
+                    // Waits for an edit that is writing the header, or restores the header before it.
+                    ModelEditor::open(&*only)?;
+                    let file = shown_path(only);
+                    complain(format_args!("{file}: restored the header after an interrupted edit"));
                 }
                 self.edits.keep_index_of(only)?;
             }
@@ -208,16 +211,6 @@ impl Pack {
             padding.print(&mut out)
         })
     }
-}
-
-/// Waits for an edit in place that is writing the header, or restores the old header after an interrupted
-/// one.
-fn repair(path: &Path) -> Result<(), Error> {
-    if is_interrupted(path) {
-        ModelEditor::open(path)?;
-        complain(format_args!("{}: restored the header after an interrupted edit", shown_path(path)));
-    }
-    Ok(())
 }
 
 fn planned<'c>((entry, begin, end): &Line<'c, '_>) -> impl Serialize + use<'c> {

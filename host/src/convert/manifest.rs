@@ -9,13 +9,7 @@ use crate::output::file::Product;
 use crate::tensor::sums::{FileSum, sum_at};
 use crate::text::number::digits;
 use serde::Serialize;
-use std::path::{Path, PathBuf};
-
-/// A manifest that appears only when complete.
-pub struct Manifest {
-    product: Product,
-    outputs: Vec<Made>,
-}
+use std::path::PathBuf;
 
 /// A finished output and what it was made of.
 #[derive(Serialize)]
@@ -62,27 +56,15 @@ impl Made {
     }
 }
 
-impl Manifest {
-    pub fn create(context: &Context, path: &Path, force: bool) -> Result<Self, Error> {
-        Ok(Self { product: Product::create(context, path, force)?, outputs: Vec::new() })
+/// Reads all outputs, and puts their manifest in place.
+///
+/// # Errors
+/// An output cannot be read; those of the manifest; interruption by the user.
+pub fn write_manifest(context: &Context, mut manifest: Product, mut outputs: Vec<Made>) -> Result<(), Error> {
+    for made in &mut outputs {
+        made.output = Some(sum_at(context, &made.path, &context.work("summing", 0))?);
     }
-
-    /// Adds an output that is in place.
-    pub fn add(&mut self, made: Option<Made>) {
-        self.outputs.extend(made);
-    }
-
-    /// Reads all outputs, and puts the manifest in place.
-    ///
-    /// # Errors
-    /// An output cannot be read; as [`Product::finish`]; interruption by the user.
-    pub fn finish(mut self, context: &Context) -> Result<(), Error> {
-        for made in &mut self.outputs {
-            made.output = Some(sum_at(context, &made.path, &context.work("summing", 0))?);
-        }
-        let written =
-            print_lines(&mut self.product, &object! { outputs: &self.outputs }, &["outputs", "tensors"]);
-        written.map_err(|error| self.product.cannot(error))?;
-        self.product.finish()
-    }
+    let written = print_lines(&mut manifest, &object! { outputs }, &["outputs", "tensors"]);
+    written.map_err(|error| manifest.cannot(error))?;
+    manifest.finish()
 }

@@ -15,6 +15,6 @@ mod source;
 pub use bits::read_bits;
 pub use change::{Changer, ZEROED};
 pub use input::{Input, Reading};
-pub use manifest::{Made, Manifest};
+pub use manifest::{Made, write_manifest};
 pub use plan::{Casts, Plan};
 pub use source::stem_of;

@@ -235,21 +235,18 @@ impl Source {
 }
 
 impl Contents {
-    /// The type of each tensor's blocks of GGUF, by name.
-    fn types(&self) -> Option<&str> {
-        match self {
-            Self::Model(model) => Some(model.metadata()?.get(gguf::TYPES)?),
-            Self::Foreign(foreign) if foreign.format == Readable::PyTorch => None,
-            Self::Foreign(foreign) => {
-                let mut pairs = foreign.source.metadata().iter();
-                pairs.find(|(key, _)| key == gguf::TYPES).map(|(_, types)| &**types)
-            }
-        }
-    }
-
     /// Sets the types of the blocks that tensors with this prefix have.
     fn set_blocks(&self, prefix: &str, tensors: &mut [Tensor]) -> Result<(), String> {
-        let Some(types) = self.types() else { return Ok(()) };
+        let types = match self {
+            Self::Model(model) => model.metadata().and_then(|pairs| pairs.get(gguf::TYPES)),
+            Self::Foreign(foreign) => {
+                // Keys of PyTorch are names of tensors.
+                let mut pairs = foreign.source.metadata().iter();
+                let is_types = |key: &str| key == gguf::TYPES && foreign.format != Readable::PyTorch;
+                pairs.find(|(key, _)| is_types(key)).map(|(_, types)| types)
+            }
+        };
+        let Some(types) = types else { return Ok(()) };
         // Names of tensors that are no longer in the model do no harm.
         let name = |index: usize| &tensors[index].name[prefix.len()..];
         let read = gguf::RawTypes::read(types, tensors.len(), name)?;

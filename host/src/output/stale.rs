@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::input::discover::{INDEX_END, ShardName, folder_of, indexes_in};
 use crate::output::overwrite::place_of;
-use crate::text::shown_text;
+use crate::text::shown_path;
 use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io;
@@ -34,7 +34,16 @@ impl OldModel {
             for shard in index.shards.iter().map(|shard| folder.join(shard)) {
                 let Some(at) = place(&shard)? else { continue };
                 if places.contains(&at) || (!is_own && shard == whole) {
-                    return Err(Error::about(&shard, in_use(&index.path, &whole)));
+                    let [index, shown] = [&index.path, &whole].map(|path| shown_path(path));
+                    let sentence = format!(
+                        "is a shard of the model {index}: several files cannot be replaced atomically; split \
+                         into another directory, or remove that model first"
+                    );
+                    // An interrupted split may have left it, and many readers prefer it.
+                    let beside =
+                        format!("; {shown} beside it is a complete model, which many readers prefer");
+                    let beside = if whole.is_file() { &*beside } else { "" };
+                    return Err(Error::about(&shard, sentence + beside));
                 }
                 if !is_own {
                     others.insert(at);
@@ -71,19 +80,5 @@ impl OldModel {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Error::cannot_remove(path, &error)),
             _ => Ok(()),
         })
-    }
-}
-
-/// The sentence for a shard that cannot be replaced.
-fn in_use(index: &Path, whole: &Path) -> String {
-    let [index, shown] = [index, whole].map(|path| shown_text(&path.to_string_lossy()));
-    let sentence = format!(
-        "is a shard of the model {index}: several files cannot be replaced atomically; split into another \
-         directory, or remove that model first"
-    );
-    // An interrupted split may have left it, and many readers prefer it.
-    match whole.is_file() {
-        true => format!("{sentence}; {shown} beside it is a complete model, which many readers prefer"),
-        false => sentence,
     }
 }

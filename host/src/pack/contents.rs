@@ -139,16 +139,17 @@ impl<'m> Contents<'m> {
                 _ if index == free => united.push(entry),
                 Some(Prefer::First) => {}
                 Some(Prefer::Last) => united[index] = entry,
-                None => return Err(clash(&united[index], &entry)),
+                None => {
+                    let [first, second] = [&united[index], &entry].map(Entry::origin);
+                    let name = quoted(&entry.name);
+                    let sentence = format!(
+                        "duplicate tensor name {name}: {first}, and {second}; use --prefer to choose"
+                    );
+                    return Err(Error::about(entry.file(), sentence));
+                }
             }
         }
         self.entries = united;
         Ok(())
     }
-}
-
-fn clash(one: &Entry<'_>, other: &Entry<'_>) -> Error {
-    let (name, first, second) = (quoted(&one.name), one.origin(), other.origin());
-    let sentence = format!("duplicate tensor name {name}: {first}, and {second}; use --prefer to choose");
-    Error::about(other.file(), sentence)
 }

@@ -50,22 +50,17 @@ impl Edits {
         self.selection.check(|| contents.names())?;
         contents.entries.retain(|entry| self.selection.takes(&entry.name));
         self.remove_metadata(contents)?;
-        self.rename(contents)?;
-        if !self.set.is_empty() {
-            contents.metadata.get_or_insert_default().extend(self.set.iter().cloned());
-        }
-        let schema = contents.metadata.as_ref().and_then(|pairs| pairs.get(SCHEMA));
-        check_structure(schema.map(String::as_str), contents.names())
-    }
-
-    fn rename(&self, contents: &mut Contents<'_>) -> Result<(), String> {
         self.renames.check(|| contents.names())?;
         for entry in &mut contents.entries {
             if let Some(new) = self.renames.checked(&entry.name)? {
                 entry.name = new;
             }
         }
-        Ok(())
+        if !self.set.is_empty() {
+            contents.metadata.get_or_insert_default().extend(self.set.iter().cloned());
+        }
+        let schema = contents.metadata.as_ref().and_then(|pairs| pairs.get(SCHEMA));
+        check_structure(schema.map(String::as_str), contents.names())
     }
 
     fn remove_metadata(&self, contents: &mut Contents<'_>) -> Result<(), String> {
