@@ -17,7 +17,6 @@ pub struct Chip {
     pub others: Vec<Range<u64>>,
     /// The longest range of RAM in bytes.
     pub ram: u64,
-    /// The used parts of flash.
     pub used: Vec<Range<u64>>,
     /// Whether the size of external flash is given.
     pub is_sized: bool,

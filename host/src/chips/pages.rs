@@ -21,7 +21,6 @@ impl Stretch {
         (pages > 0).then(|| Self { range: first..first + pages * page, page })
     }
 
-    /// The number of pages.
     pub fn count(&self) -> u64 {
         (self.range.end - self.range.start) / self.page
     }

@@ -46,7 +46,6 @@ impl<'c> Place<'c> {
         Self { area, pages: area.pages.around(&range), range }
     }
 
-    /// The pages that it touches.
     pub fn touched(&self) -> Pages {
         self.area.pages.within(&self.pages)
     }

@@ -56,17 +56,15 @@ impl FromBits {
 /// A dtype has no tensor, or a tensor has two dtypes; raw bits remain without a dtype.
 pub fn read_bits(input: &mut Input, options: &[FromBits]) -> Result<(), Error> {
     let any_is_raw = input.tensors.iter().any(|tensor| tensor.is_raw);
-    for FromBits { glob, .. } in options {
-        if let Some(glob) = glob.as_deref().filter(|glob| !input.names().any(|name| matches(glob, name))) {
-            let hint = did_you_mean(glob, input.names());
-            return Err(input.about(format!("no tensor matches {}{hint}", quoted(glob))));
-        }
-    }
     for wish in options {
-        let dtype = wish.dtype;
-        let tensors = || input.tensors.iter();
+        let (dtype, tensors) = (wish.dtype, || input.tensors.iter());
         if tensors().any(|tensor| wish.takes(tensor, any_is_raw)) {
             continue;
+        }
+        if let Some(glob) = wish.glob.as_deref().filter(|glob| !input.names().any(|name| matches(glob, name)))
+        {
+            let hint = did_you_mean(glob, input.names());
+            return Err(input.about(format!("no tensor matches {}{hint}", quoted(glob))));
         }
         if let Some(blocks) = tensors().find(|tensor| wish.selects(tensor, any_is_raw)) {
             return Err(input.about_tensor(blocks, &format!("blocks of GGUF are not bits of {dtype}")));

@@ -14,7 +14,7 @@ use safetensors_convert::numbers::{Caster, Decoder, Largest, Quantizer, Report, 
 use sha2::{Digest, Sha256};
 use std::cell::RefCell;
 use std::fs::File;
-use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
+use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
 use std::iter;
 
 /// The code of the error that numbers would become 0.
@@ -30,8 +30,8 @@ const THREADS: usize = 4;
 pub struct Changer<'i> {
     plan: &'i Plan<'i>,
     work: Work,
-    /// The scales of the last quantised tensor, in row order.
-    scales: Option<(&'i Tensor, File)>,
+    /// The scales of the tensor that was quantised before, in row order.
+    scales: Option<File>,
     /// The number of tensors that were made.
     made: usize,
     /// The changes in the numbers of each that was cast, with its index.
@@ -45,7 +45,7 @@ impl<'i> Changer<'i> {
     pub fn new(context: &Context, plan: &'i Plan<'i>, sums: bool) -> Self {
         plan.input.expect(plan.tensors.iter().map(|planned| planned.tensor));
         let work = context.work("converting", plan.tensors.iter().map(bytes_read).sum());
-        let is_cast = |planned: &&Planned<'_>| !matches!(planned.change, Change::Keep | Change::Scales(_));
+        let is_cast = |planned: &&Planned<'_>| !matches!(planned.change, Change::Keep | Change::Scales);
         let reports = Vec::with_capacity(plan.tensors.iter().filter(is_cast).count());
         Self { plan, work, scales: None, made: 0, reports, sums: sums.then(Vec::new) }
     }
@@ -68,7 +68,7 @@ impl<'i> Changer<'i> {
             Change::Keep => self.keep(tensor, counted).map(|()| None),
             Change::Cast(to) => self.cast(tensor, to, counted).map(Some),
             Change::Quantize(scale) => self.quantize(tensor, rows_of(tensor, scale), counted).map(Some),
-            Change::Scales(scale) => self.give_scales(tensor, rows_of(tensor, scale), counted).map(|()| None),
+            Change::Scales => self.give_scales(counted).map(|()| None),
             Change::Unscale { to, scales } => self.unscale(tensor, to, scales, counted).map(Some),
         }?;
         self.reports.extend(report.map(|report| (self.made, report)));
@@ -113,45 +113,37 @@ impl<'i> Changer<'i> {
         caster.ok_or_else(|| self.about(tensor, "this cast is not supported"))
     }
 
-    fn quantize(&mut self, tensor: &'i Tensor, rows: (u64, u64), take: Take<'_>) -> Result<Report, Error> {
-        let mut scales = BufReader::new(self.scales_of(tensor, rows)?);
+    fn quantize(&mut self, tensor: &Tensor, rows: (u64, u64), take: Take<'_>) -> Result<Report, Error> {
+        let file = self.find_scales(tensor, rows)?;
+        let mut scales = BufReader::new(&file);
         let mut next = || {
             let mut bytes = [0; 4];
-            scales.read_exact(&mut bytes).map_err(|error| spool(&error))?;
+            scales.read_exact(&mut bytes).map_err(spool)?;
             Ok(f32::from_le_bytes(bytes))
         };
         let rows = RowScales { len: rows.0, left: 0, scale: 1.0, next: &mut next };
         let quantize =
             |piece: &mut Piece<Quantizer>| piece.tool.quantize(&piece.bytes, &piece.scales, &mut piece.out);
-        self.report_chunks(tensor, &Quantizer::new(tensor.dtype), Some(rows), quantize, take)
+        let report = self.report_chunks(tensor, &Quantizer::new(tensor.dtype), Some(rows), quantize, take)?;
+        self.scales = Some(file);
+        Ok(report)
     }
 
-    fn give_scales(&mut self, tensor: &'i Tensor, rows: (u64, u64), take: Take<'_>) -> Result<(), Error> {
-        let mut scales = self.scales_of(tensor, rows)?;
+    fn give_scales(&mut self, take: Take<'_>) -> Result<(), Error> {
+        let Some(mut scales) = self.scales.take() else { return Ok(()) };
+        scales.rewind().map_err(spool)?;
         let mut buffer = vec![0; 1 << 16];
         loop {
-            match scales.read(&mut buffer).map_err(|error| spool(&error))? {
+            match scales.read(&mut buffer).map_err(spool)? {
                 0 => return Ok(()),
                 len => take(&buffer[..len])?,
             }
         }
     }
 
-    /// Rewinds the unnamed file with the scales.
-    fn scales_of(&mut self, tensor: &'i Tensor, rows: (u64, u64)) -> Result<File, Error> {
-        let file = match self.scales.take() {
-            Some((of, file)) if std::ptr::eq(of, tensor) => file,
-            _ => self.find_scales(tensor, rows)?,
-        };
-        let mut reader = file.try_clone().map_err(|error| spool(&error))?;
-        reader.seek(SeekFrom::Start(0)).map_err(|error| spool(&error))?;
-        self.scales = Some((tensor, file));
-        Ok(reader)
-    }
-
-    /// A tensor without elements has a scale as well.
+    /// Writes the scales to an unnamed file, and rewinds it. A tensor without elements has a scale as well.
     fn find_scales(&self, tensor: &Tensor, (len, mut missing): (u64, u64)) -> Result<File, Error> {
-        let mut out = BufWriter::new(tempfile::tempfile().map_err(|error| spool(&error))?);
+        let mut out = BufWriter::new(tempfile::tempfile().map_err(spool)?);
         let (mut largest, mut left) = (Largest::default(), len);
         // Only the lengths of rows are needed.
         let rows = RowScales { len, left: 0, scale: 1.0, next: &mut || Ok(1.0) };
@@ -175,7 +167,9 @@ impl<'i> Changer<'i> {
             self.work.advance(0)?;
             self.put_scale(tensor, Largest::default(), &mut out)?;
         }
-        out.into_inner().map_err(|error| spool(error.error()))
+        let mut file = out.into_inner().map_err(|error| spool(error.into_error()))?;
+        file.rewind().map_err(spool)?;
+        Ok(file)
     }
 
     fn put_scale(&self, tensor: &Tensor, largest: Largest, out: &mut impl Write) -> Result<(), Error> {
@@ -188,7 +182,7 @@ impl<'i> Changer<'i> {
             );
             self.about(tensor, &sentence)
         })?;
-        out.write_all(&scale.to_le_bytes()).map_err(|error| spool(&error))
+        out.write_all(&scale.to_le_bytes()).map_err(spool)
     }
 
     fn unscale(&self, tensor: &Tensor, to: Dtype, scales: &Tensor, take: Take<'_>) -> Result<Report, Error> {
@@ -319,8 +313,8 @@ fn single(value: f64) -> Option<f32> {
     (value.is_nan() || f64::from(single) == value).then_some(single)
 }
 
-fn spool(error: &io::Error) -> Error {
-    Error::usage(format!("the scales cannot be buffered in {}", temporary(error)))
+fn spool(error: io::Error) -> Error {
+    Error::usage(format!("the scales cannot be buffered in {}", temporary(&error)))
 }
 
 /// The number of bytes read for this output.
@@ -328,7 +322,7 @@ fn bytes_read(planned: &Planned<'_>) -> u64 {
     let len = planned.tensor.byte_len();
     match planned.change {
         Change::Quantize(_) => 2 * len,
-        Change::Scales(_) => 0,
+        Change::Scales => 0,
         Change::Unscale { scales, .. } => len + scales.byte_len(),
         _ => len,
     }

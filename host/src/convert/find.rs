@@ -19,14 +19,13 @@ const ANY_INDEX: &str = ".index.json";
 const OF_PYTORCH: &str = "pytorch_model.bin";
 const SAVED_MODEL: &str = "saved_model.pb";
 
-/// A file to open.
 pub struct Found {
     pub path: PathBuf,
     /// The format, unless it is a model in safetensors.
     pub format: Option<Readable>,
 }
 
-/// The files of an input.
+/// What an input consists of.
 pub struct Group {
     pub files: Vec<Found>,
     /// The index that names files of another format, if there is one.

@@ -17,7 +17,7 @@ use embedded_safetensors::Dtype;
 use safetensors_convert::gguf;
 use safetensors_convert::torch::Ties;
 use safetensors_files::shards::ShardIndex;
-use std::collections::{BTreeMap, HashSet, btree_map};
+use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 
 /// How inputs are read.
@@ -84,16 +84,14 @@ impl Reading {
     /// # Errors
     /// `--name` is given, but not for one `.npy`.
     fn check_name(&self, files: &[&Found]) -> Result<(), Error> {
-        let other = files.iter().find(|file| file.format != Some(Readable::Array));
-        match (&self.name, other) {
-            (Some(_), Some(file)) => {
+        match files.iter().find(|file| file.format != Some(Readable::Array)) {
+            _ if self.name.is_none() => Ok(()),
+            Some(file) => {
                 let sentence = "--name works with .npy only: all other inputs have tensor names";
                 Err(Error::about(&file.path, sentence))
             }
-            (Some(_), None) if files.len() > 1 => {
-                Err(Error::usage("--name works with one input only; use --rename"))
-            }
-            _ => Ok(()),
+            None if files.len() > 1 => Err(Error::usage("--name works with one input only; use --rename")),
+            None => Ok(()),
         }
     }
 
@@ -115,7 +113,6 @@ impl Reading {
     }
 }
 
-/// A tensor of an input.
 pub struct Tensor {
     /// Its name, with the prefix of its file.
     pub name: Box<str>,
@@ -226,7 +223,6 @@ impl Input {
         Ok(())
     }
 
-    /// The names of all tensors.
     pub fn names(&self) -> impl Iterator<Item = &str> + Clone {
         self.tensors.iter().map(|tensor| &*tensor.name)
     }
@@ -255,7 +251,6 @@ impl Input {
         }
     }
 
-    /// An error about a tensor.
     pub fn about_tensor(&self, tensor: &Tensor, sentence: &str) -> Error {
         Error::about(&self.file_of(tensor).path, format!("tensor {}: {sentence}", quoted(&tensor.name)))
     }
@@ -266,26 +261,23 @@ impl Input {
     /// # Errors
     /// Two inputs have different values for a key.
     pub fn metadata(&self, renames: &Renames) -> Result<Option<Vec<(String, String)>>, Error> {
-        let (mut all, mut has_any) = (BTreeMap::new(), false);
+        let mut all: Option<BTreeMap<_, _>> = None;
         for file in &self.files {
             let Some(pairs) = file.metadata(renames) else { continue };
-            has_any = true;
+            let all = all.get_or_insert_default();
             for (key, value) in pairs {
-                match all.entry(key) {
-                    btree_map::Entry::Vacant(free) => drop(free.insert(value)),
-                    btree_map::Entry::Occupied(old) if *old.get() == value => {}
-                    btree_map::Entry::Occupied(old) => {
-                        let (key, old, value) = (quoted(old.key()), quoted(old.get()), quoted(&value));
-                        let sentence = format!(
-                            "has the value {value} for metadata key {key}, and an earlier input {old}; \
-                             convert them one by one, and merge them with `safetensors pack --prefer`"
-                        );
-                        return Err(Error::about(&file.path, sentence));
-                    }
+                if let Some(old) = all.get(&key).filter(|old| **old != value) {
+                    let [key, old, value] = [&key, old, &value].map(|text| quoted(text));
+                    let sentence = format!(
+                        "has the value {value} for metadata key {key}, and an earlier input {old}; convert \
+                         them one by one, and merge them with `safetensors pack --prefer`"
+                    );
+                    return Err(Error::about(&file.path, sentence));
                 }
+                all.insert(key, value);
             }
         }
-        Ok(has_any.then(|| all.into_iter().collect()))
+        Ok(all.map(|all| all.into_iter().collect()))
     }
 
     /// # Errors

@@ -115,8 +115,8 @@ pub enum Change<'i> {
     Cast(Dtype),
     /// Divides each number by its scale.
     Quantize(Scale),
-    /// Computes the scales.
-    Scales(Scale),
+    /// The scales of the tensor before, which is quantised.
+    Scales,
     /// Multiplies each number by its scale, and casts it.
     Unscale {
         to: Dtype,
@@ -136,7 +136,7 @@ impl<'i> Planned<'i> {
             Scale::PerRow => tensor.dims.get(..1).unwrap_or_default(),
         };
         let name = format!("{}.scale", tensor.name).into();
-        Self { name, dims, ..Self::new(tensor, Dtype::F32, Change::Scales(scale)) }
+        Self { name, dims, ..Self::new(tensor, Dtype::F32, Change::Scales) }
     }
 
     pub fn byte_len(&self) -> u64 {
@@ -146,7 +146,7 @@ impl<'i> Planned<'i> {
     /// Gives it the new name of its tensor, and to scales this name with `.scale`.
     fn rename(&mut self, renames: &Renames) -> Result<(), String> {
         let Some(new) = renames.checked(&self.tensor.name)? else { return Ok(()) };
-        self.name = if let Change::Scales(_) = self.change { format!("{new}.scale") } else { new }.into();
+        self.name = if let Change::Scales = self.change { format!("{new}.scale") } else { new }.into();
         Ok(())
     }
 }
