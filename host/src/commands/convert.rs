@@ -203,7 +203,11 @@ impl Convert {
         let (product, reports, sums) = {
             let mut changer = Changer::new(context, &plan, has_manifest);
             let product = Product::create(context, path, self.force)?;
-            (plan.write(product, self.compress, &mut changer)?, changer.reports, changer.sums)
+            let written = plan.write(product, self.compress, &mut changer).map_err(|error| {
+                // It is not about standard output.
+                error.of_output().map(|reason| Error::cannot_write(path, reason)).unwrap_or(error)
+            });
+            (written?, changer.reports, changer.sums)
         };
         let files = has_manifest.then(|| input.sums(context)).transpose()?;
         input.check_unchanged()?;

@@ -10,7 +10,6 @@ use embedded_safetensors::write::{FileSpec, TensorSpec};
 use safetensors_convert::gguf;
 use safetensors_convert::numpy::Header;
 use safetensors_convert::zip::Archive;
-use std::io::Write;
 
 impl Plan<'_> {
     /// The length of the file that would be written, if it is known before.
@@ -44,7 +43,7 @@ impl Plan<'_> {
     /// Writes the file with the bytes that `changer` makes, which is not yet in place then.
     ///
     /// # Errors
-    /// Those of the input and the output.
+    /// Those of the input and the output; an error of a write may lack the name of the file.
     pub fn write<'i>(
         &'i self,
         mut product: Product,
@@ -69,40 +68,26 @@ impl Plan<'_> {
                 }
                 Ok(product)
             }
-            Kind::Archive => self.write_archive(Archive::new(product, is_compressed), changer),
-            Kind::Gguf => self.write_gguf(product, changer),
+            Kind::Archive => {
+                let mut archive = Archive::new(product, is_compressed);
+                for planned in &self.tensors {
+                    archive.add(&format!("{}.npy", planned.name), |out| {
+                        out.write_all(&header(planned))?;
+                        changer.make(planned, &mut |bytes| Ok(out.write_all(bytes)?))
+                    })?;
+                }
+                Ok(archive.finish()?)
+            }
+            Kind::Gguf => {
+                let layout = self.gguf()?;
+                product.expect(layout.file_len());
+                let mut writer = layout.begin(product)?;
+                for planned in &self.tensors {
+                    writer.write_with(|out| changer.make(planned, &mut |bytes| Ok(out.write_all(bytes)?)))?;
+                }
+                Ok(writer.finish()?)
+            }
         }
-    }
-
-    fn write_archive<'i>(
-        &'i self,
-        mut archive: Archive<Product>,
-        changer: &mut Changer<'i>,
-    ) -> Result<Product, Error> {
-        for planned in &self.tensors {
-            let fill = |out: &mut dyn Write| {
-                out.write_all(&header(planned))?;
-                changer.make(planned, &mut |bytes| Ok(out.write_all(bytes)?))
-            };
-            archive.add(&format!("{}.npy", planned.name), fill).map_err(|error| self.error(error))?;
-        }
-        archive.finish().map_err(|error| self.error(error.into()))
-    }
-
-    fn write_gguf<'i>(&'i self, mut product: Product, changer: &mut Changer<'i>) -> Result<Product, Error> {
-        let layout = self.gguf()?;
-        product.expect(layout.file_len());
-        let mut writer = layout.begin(product).map_err(|error| self.error(error.into()))?;
-        for planned in &self.tensors {
-            let fill = |out: &mut dyn Write| changer.make(planned, &mut |bytes| Ok(out.write_all(bytes)?));
-            writer.write_with(fill).map_err(|error| self.error(error))?;
-        }
-        writer.finish().map_err(|error| self.error(error.into()))
-    }
-
-    /// An error of a write is about the file, not about standard output.
-    fn error(&self, error: Error) -> Error {
-        error.of_output().map(|reason| Error::cannot_write(self.output, reason)).unwrap_or(error)
     }
 
     /// The tensors, as a writer of models needs them.

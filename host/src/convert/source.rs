@@ -8,14 +8,13 @@ use crate::error::Error;
 use crate::error::not_read::NotRead;
 use crate::input::foreign::Readable;
 use crate::input::model::{self, Model, Padding};
-use crate::input::remote::{Reader, check_local};
+use crate::input::remote::check_local;
 use crate::input::source::Stamp;
 use crate::output::overwrite::{check_not_in_model, check_not_input};
 use crate::pack::Renames;
 use crate::tensor::sums::{FileSum, sum_of_file, sum_of_index, sums_of_part};
 use crate::text::quoted;
 use crate::work::Work;
-use embedded_safetensors::TensorReader;
 use safetensors_convert::error::within;
 use safetensors_convert::gguf::{self, Gguf, Quantised, Split};
 use safetensors_convert::numpy::Arrays;
@@ -23,7 +22,7 @@ use safetensors_convert::torch::{self, Ties};
 use safetensors_convert::zip::read_full;
 use safetensors_convert::{TensorSource, tensorflow};
 use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::num::NonZero;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -158,15 +157,19 @@ impl Source {
     /// # Errors
     /// It cannot be read or is invalid.
     pub fn read(&self, tensor: &Tensor) -> Result<Chunks<'_>, Error> {
-        let at = tensor.at as usize;
-        let bytes: Box<dyn Read + '_> = match &self.contents {
-            Contents::Foreign(foreign) => foreign.source.read(at).map_err(|error| self.failed(error))?,
-            Contents::Model(_) => match self.stored(tensor) {
-                Some(tensor) => Box::new(Bytes { reader: tensor.reader(), at: 0 }),
-                None => Box::new(io::empty()),
-            },
+        let fill: Fill<'_> = match (&self.contents, self.stored(tensor)) {
+            (Contents::Foreign(foreign), _) => {
+                let bytes = foreign.source.read(tensor.at as usize);
+                let mut bytes = bytes.map_err(|error| self.failed(error))?;
+                Box::new(move |buffer| read_full(&mut *bytes, buffer))
+            }
+            (Contents::Model(_), Some(tensor)) => {
+                let mut reader = tensor.reader();
+                Box::new(move |buffer| Ok(reader.next_chunk(buffer)?.map_or(0, <[u8]>::len)))
+            }
+            (Contents::Model(_), None) => Box::new(|_| Ok(0)),
         };
-        Ok(Chunks { source: self, bytes })
+        Ok(Chunks { source: self, fill })
     }
 
     /// The tensor of a model in safetensors.
@@ -389,10 +392,13 @@ pub fn stem_of(path: &Path) -> Result<String, Error> {
     Ok(if path.is_dir() { name.to_owned() } else { stem.to_string_lossy().into_owned() })
 }
 
+/// Reads the next bytes: as many as there are, or fit.
+type Fill<'i> = Box<dyn FnMut(&mut [u8]) -> io::Result<usize> + 'i>;
+
 /// The bytes of a tensor, chunk by chunk.
 pub struct Chunks<'i> {
     source: &'i Source,
-    bytes: Box<dyn Read + 'i>,
+    fill: Fill<'i>,
 }
 
 impl Chunks<'_> {
@@ -402,22 +408,9 @@ impl Chunks<'_> {
     /// The bytes cannot be read or are invalid; interruption by the user.
     pub fn fill(&mut self, bytes: &mut Vec<u8>, work: &Work) -> Result<bool, Error> {
         bytes.resize(CHUNK, 0);
-        let len = read_full(&mut *self.bytes, bytes).map_err(|error| self.source.failed(error))?;
+        let len = (self.fill)(bytes).map_err(|error| self.source.failed(error))?;
         bytes.truncate(len);
         work.advance(len as u64)?;
         Ok(len > 0)
-    }
-}
-
-struct Bytes<'m> {
-    reader: TensorReader<'m, Reader<'m>>,
-    at: u64,
-}
-
-impl Read for Bytes<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let len = self.reader.read_at(self.at, buffer)?;
-        self.at += len as u64;
-        Ok(len)
     }
 }

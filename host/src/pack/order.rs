@@ -15,9 +15,6 @@ pub const CANONICAL: &str = "canonical";
 /// The orders that are no paths of lists.
 const WORDS: [&str; 3] = [CANONICAL, "name", "file"];
 
-/// Lists cannot be longer than a header with the same names.
-const LONGEST: u64 = MAX_HEADER_LEN;
-
 /// Orders the tensors by name; not at all for `canonical` and `file`; otherwise as a text file at this path
 /// lists them, one name per line, followed by all others.
 ///
@@ -46,9 +43,10 @@ fn read(path: &Path) -> Result<String, Error> {
     }
     let list = open_list(path).map_err(|reason| Error::not_read(path, reason))?;
     let mut text = String::new();
-    match list.take(LONGEST + 1).read_to_string(&mut text) {
-        Ok(len) if len as u64 > LONGEST => {
-            Err(Error::about(path, format!("too long for a list of names: more than {LONGEST} bytes")))
+    // A header with the same names would not be longer.
+    match list.take(MAX_HEADER_LEN + 1).read_to_string(&mut text) {
+        Ok(len) if len as u64 > MAX_HEADER_LEN => {
+            Err(Error::about(path, format!("too long for a list of names: more than {MAX_HEADER_LEN} bytes")))
         }
         Ok(_) => Ok(text),
         Err(error) => Err(Error::not_read(path, error)),

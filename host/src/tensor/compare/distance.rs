@@ -145,11 +145,7 @@ mod tests {
     use crate::tensor::compare::Policy;
     use embedded_safetensors::Dtype;
 
-    fn measured<A, B>(a: &[A], b: &[B], (absolute, relative): (f64, f64)) -> Distance
-    where
-        A: Copy + Into<Number>,
-        B: Copy + Into<Number>,
-    {
+    fn measured(a: &[f64], b: &[f64], (absolute, relative): (f64, f64)) -> Distance {
         let mut distance = Distance { values: 10, ..Distance::default() };
         distance.add(a, b, &Policy { absolute, relative, ..Policy::default() });
         distance.values -= 10;

@@ -47,12 +47,8 @@ fn embedded_sum(context: &Context, path: &Path) -> Result<EmbeddedSum, Error> {
 /// The model is invalid, or cannot be read or written; interruption by the user: the file is unchanged then.
 /// The new file cannot be read again, or has another sum.
 pub fn embed(context: &Context, path: &Path) -> Result<(String, bool, Padding), Error> {
-    Model::open(context, path)?;
+    let (_, padding) = Model::open(context, path)?.without_padding()?;
     let mut editor = ModelEditor::open(path)?;
-    let mut padding = Padding::default();
-    for tensor in editor.padding() {
-        padding.add(Padding { tensors: 1, bytes: tensor.byte_len().unwrap_or(0) });
-    }
     editor.embed_sum();
     let in_place = save(context, editor, path, "hashing")? == SaveMethod::InPlace;
     let EmbeddedSum { stored, computed, .. } = embedded_sum(context, path)?;
