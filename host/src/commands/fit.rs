@@ -119,8 +119,8 @@ impl Fit {
                 let start = place.range.start;
                 let alignment = Alignment::of(&model, start, start + plan.data_start, align)?;
                 model.check_unchanged()?;
-                let fits = Fits { chip, plan: &plan, place: &place, alignment: &alignment };
-                self.print(path, fits.in_json(), &fits.lines().join("\n  "))?;
+                let text = lines(chip, &plan, &place, &alignment).join("\n  ");
+                self.print(path, in_json(chip, &plan, &place, &alignment), &text)?;
                 let is_bad = self.align.is_some() && alignment.misaligned > 0;
                 Ok((if is_bad { Exit::Bad } else { Exit::Good }, Some(place.pages)))
             }
@@ -144,65 +144,55 @@ impl Fit {
 }
 
 /// The answer for a model that fits.
-struct Fits<'a> {
-    chip: &'a Chip,
-    plan: &'a Plan,
-    place: &'a Place<'a>,
-    alignment: &'a Alignment,
+fn in_json(chip: &Chip, plan: &Plan, place: &Place<'_>, alignment: &Alignment) -> impl Serialize {
+    let pages = place.touched().0.into_iter();
+    let first = alignment.first.as_ref();
+    object! {
+        fits: true,
+        chip: &chip.name,
+        bytes: plan.file_bytes,
+        address: place.range.start,
+        end: place.range.end,
+        pages_start: place.pages.start,
+        pages_end: place.pages.end,
+        pages: List(pages.map(|stretch| object! { count: stretch.count(), bytes: stretch.page })),
+        unused: place.rest(),
+        free_below: chip.free_below(place),
+        tensors: alignment.tensors,
+        misaligned: alignment.misaligned,
+        #[serde(flatten)] first: first.map(|(name, ..)| object! { first_misaligned: name }),
+        #[serde(flatten)] remedy: alignment.remedy.as_ref().map(|remedy| object! { remedy }),
+        index_bytes: plan.sizes.index_bytes(),
+        ram_bytes: chip.ram,
+    }
 }
 
-impl Fits<'_> {
-    fn in_json(&self) -> impl Serialize {
-        let Self { chip, plan, place, alignment } = *self;
-        let pages = place.touched().0.into_iter();
-        let first = alignment.first.as_ref();
-        object! {
-            fits: true,
-            chip: &chip.name,
-            bytes: plan.file_bytes,
-            address: place.range.start,
-            end: place.range.end,
-            pages_start: place.pages.start,
-            pages_end: place.pages.end,
-            pages: List(pages.map(|stretch| object! { count: stretch.count(), bytes: stretch.page })),
-            unused: place.rest(),
-            free_below: chip.free_below(place),
-            tensors: alignment.tensors,
-            misaligned: alignment.misaligned,
-            #[serde(flatten)] first: first.map(|(name, ..)| object! { first_misaligned: name }),
-            #[serde(flatten)] remedy: alignment.remedy.as_ref().map(|remedy| object! { remedy }),
-            index_bytes: plan.sizes.index_bytes(),
-            ram_bytes: chip.ram,
-        }
+/// The same for people.
+fn lines(chip: &Chip, plan: &Plan, place: &Place<'_>, alignment: &Alignment) -> Vec<String> {
+    let free = match (chip.free_below(place), chip.used.is_empty()) {
+        (0, _) => "no free flash below".to_owned(),
+        (free, true) => format!("{} of flash free below", size(free)),
+        (free, false) => format!("{} of flash free between it and used flash below", size(free)),
+    };
+    let (bytes, range) = (grouped(plan.file_bytes), span(&place.range));
+    let pages = place.touched();
+    let mut lines = vec![format!("fits: {bytes} bytes at {range} ({pages}); {free}")];
+    if place.rest() > 0 {
+        lines.push(format!("{} bytes of its last page unused", grouped(place.rest())));
     }
-
-    fn lines(&self) -> Vec<String> {
-        let Self { chip, plan, place, alignment } = self;
-        let free = match (chip.free_below(place), chip.used.is_empty()) {
-            (0, _) => "no free flash below".to_owned(),
-            (free, true) => format!("{} of flash free below", size(free)),
-            (free, false) => format!("{} of flash free between it and used flash below", size(free)),
-        };
-        let (bytes, range) = (grouped(plan.file_bytes), span(&place.range));
-        let pages = place.touched();
-        let mut lines = vec![format!("fits: {bytes} bytes at {range} ({pages}); {free}")];
-        if place.rest() > 0 {
-            lines.push(format!("{} bytes of its last page unused", grouped(place.rest())));
-        }
-        if chip.window().is_some() {
-            let need = place.pages.end - place.area.pages.range().start;
-            lines.push(format!("the external flash must have at least {}", size(need)));
-        }
-        lines.push(alignment_line(alignment));
-        let (index, ram) = (grouped(plan.sizes.index_bytes()), size(chip.ram));
-        lines.push(match plan.sizes.index_bytes() > chip.ram {
-            true => format!(
-                "index too large: {index} bytes needed, {ram} of RAM available; open the model without an index"
-            ),
-            false => format!("an index, if used, takes {index} bytes of {ram} of RAM"),
-        });
-        lines
+    if chip.window().is_some() {
+        let need = place.pages.end - place.area.pages.range().start;
+        lines.push(format!("the external flash must have at least {}", size(need)));
     }
+    lines.push(alignment_line(alignment));
+    let (index, ram) = (grouped(plan.sizes.index_bytes()), size(chip.ram));
+    lines.push(match plan.sizes.index_bytes() > chip.ram {
+        true => format!(
+            "index too large: {index} bytes needed, {ram} of RAM available; open the model without an index"
+        ),
+        false => format!("an index, if used, takes {index} bytes of {ram} of RAM"),
+    });
+    lines
 }
 
 fn alignment_line(alignment: &Alignment) -> String {

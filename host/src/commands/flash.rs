@@ -82,7 +82,14 @@ impl Run for Flash {
                 product.finish()?;
                 "written"
             }
-            None if place.area.uneven => return Err(sequence::failed(uneven(&chip, place.area.unit))),
+            None if place.area.uneven => {
+                let (name, unit) = (&chip.name, size(place.area.unit));
+                return Err(sequence::failed(format!(
+                    "probe-rs programs {name} in units of {unit} that are not aligned to its pages, and could \
+                     erase data beside the model; write the image with --output, and program it with the \
+                     vendor's tool"
+                )));
+            }
             None if self.dry_run => "dry_run",
             None => {
                 let mut board = self.connection.open(&target, self.keep).map_err(sequence::failed)?;
@@ -152,13 +159,4 @@ impl Flash {
         writeln!(out, "read everything back, compare, and start the firmware")?;
         writeln!(out, "sha256 of the programmed bytes: {sha256}")
     }
-}
-
-fn uneven(chip: &Chip, unit: u64) -> String {
-    format!(
-        "probe-rs programs {} in units of {} that are not aligned to its pages, and could erase data beside \
-         the model; write the image with --output, and program it with the vendor's tool",
-        chip.name,
-        size(unit)
-    )
 }

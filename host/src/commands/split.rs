@@ -9,7 +9,7 @@ use crate::json::{about, object};
 use crate::output::directory::Folder;
 use crate::output::file::{Closed, Product, check_output_path};
 use crate::output::overwrite::check_not_in_model;
-use crate::output::stale::OldModel;
+use crate::output::stale::{old_files, remove};
 use crate::output::stdout::show;
 use crate::pack::{Contents, Entry, Layout, Prefer, write};
 use crate::text::{counted, listed, quoted, shown_path};
@@ -76,7 +76,7 @@ impl Run for Split {
         context.check()?;
         put_in_place(products)?;
         folder.keep();
-        old.remove()?;
+        remove(&old)?;
         self.tell(&plan, &contents)?;
         Ok(Exit::Good)
     }
@@ -87,12 +87,12 @@ impl Split {
         self.output.join(shard.file_name())
     }
 
-    fn check_places(&self, plan: &ShardPlan, model: &Model) -> Result<OldModel, Error> {
+    fn check_places(&self, plan: &ShardPlan, model: &Model) -> Result<Vec<PathBuf>, Error> {
         let shards: Vec<PathBuf> = plan.shards().map(|shard| self.path(shard)).collect();
         let index = self.output.join(plan.index_name());
         // Readers prefer a single file to an index.
         let whole = self.output.join(format!("{}.safetensors", self.name));
-        let old = OldModel::of(&self.output, &self.name, &shards, plan.is_sharded())?;
+        let old = old_files(&self.output, &self.name, &shards, plan.is_sharded())?;
         for path in shards.iter().chain([&index, &whole]) {
             check_output_path(path, self.force)?;
             if path.is_symlink() {
@@ -102,7 +102,7 @@ impl Split {
                 ));
             }
         }
-        for path in shards.iter().chain([&index]).chain(&old.0) {
+        for path in shards.iter().chain([&index]).chain(&old) {
             check_not_in_model(model, path)?;
         }
         Ok(old)

@@ -7,7 +7,6 @@ use crate::error::Error;
 use crate::text::{did_you_mean, quoted};
 use embedded_safetensors::Dtype;
 use safetensors_convert::numbers::bits_of;
-use std::str::FromStr;
 
 /// A dtype and the tensors that hold its bits.
 #[derive(Clone, Debug)]
@@ -18,10 +17,9 @@ pub struct FromBits {
     glob: Option<String>,
 }
 
-impl FromStr for FromBits {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
+impl FromBits {
+    /// Reads `DTYPE` or `DTYPE=GLOB`.
+    pub fn parse(text: &str) -> Result<Self, String> {
         let (dtype, glob) = match text.split_once('=') {
             Some((dtype, glob)) => (dtype, Some(glob.to_owned())),
             None => (text, None),
@@ -32,9 +30,7 @@ impl FromStr for FromBits {
             false => Ok(Self { dtype, glob }),
         }
     }
-}
 
-impl FromBits {
     /// Whether it selects this tensor.
     fn selects(&self, tensor: &Tensor, any_is_raw: bool) -> bool {
         let is_its = tensor.dtype == self.dtype || tensor.dtype == bits_of(self.dtype);

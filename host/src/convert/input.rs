@@ -1,7 +1,6 @@
 //! The inputs of a conversion: models in safetensors, and files of other formats.
 
-use super::find::{Found, find};
-use super::parts::{check_splits, reject_parts};
+use super::find::{Found, check_splits, find, reject_parts};
 use super::source::{Source, stem_of};
 use crate::args::kind::Kind;
 use crate::context::Context;

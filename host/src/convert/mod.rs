@@ -8,7 +8,6 @@ mod input;
 mod manifest;
 mod names;
 mod output;
-mod parts;
 mod plan;
 mod source;
 

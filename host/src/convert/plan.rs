@@ -61,7 +61,7 @@ pub struct Casts {
 
     /// Reinterpret U16 as BF16, or U8 as an F8 dtype: the reverse of --bits; GLOB selects tensors
     /// (repeatable)
-    #[arg(long, value_name = "DTYPE[=GLOB]")]
+    #[arg(long, value_name = "DTYPE[=GLOB]", value_parser = FromBits::parse)]
     pub from_bits: Vec<FromBits>,
 }
 
