@@ -19,9 +19,6 @@ pub struct Alignment {
 impl Alignment {
     /// Checks a model whose data begin at an address, and its file at another. Tensors must be aligned to the
     /// width of their elements, or to `wanted` if that is larger.
-    ///
-    /// # Errors
-    /// The model cannot be read.
     pub fn of(model: &Model, file: u64, data: u64, wanted: u64) -> Result<Self, Error> {
         let (mut found, mut multiple, mut all_by_size) = (Self::default(), 8, true);
         for tensor in model.without_padding()?.0 {

@@ -40,9 +40,6 @@ impl Format {
     }
 
     /// Writes the complete image.
-    ///
-    /// # Errors
-    /// The model cannot be read, or the file cannot be written.
     pub fn write(self, image: &Image<'_>, to: &mut Product) -> Result<(), Error> {
         match self {
             Self::Raw => image.each(|_, piece| to.put(piece)),

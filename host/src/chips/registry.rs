@@ -95,13 +95,17 @@ fn area(target: &Target, region: &NvmRegion) -> Option<Area> {
     let properties = &algorithm(target, region)?.flash_properties;
     let (pages, boot) = (pages(properties, &region.range)?, region.is_boot_memory());
     let is_single = pages.page_at(pages.range().start)? == pages.range();
+    // Where erased and programmed units are aligned differently, probe-rs erases flash that it does not program.
+    let unit = u64::from(properties.page_size);
+    let is_split = properties.sectors.iter().any(|sector| !sector.size.is_multiple_of(unit));
+    let is_shifted = !properties.address_range.start.is_multiple_of(unit);
     let is_usable = !region.is_alias && region.is_readable() && (boot || !is_single);
     is_usable.then(|| Area {
         pages,
         boot,
-        unit: u64::from(properties.page_size).max(1),
+        unit: unit.max(1),
         erased: properties.erased_byte_value,
-        uneven: is_uneven(properties),
+        uneven: is_split && is_shifted,
     })
 }
 
@@ -134,14 +138,6 @@ fn pages(properties: &FlashProperties, region: &Range<u64>) -> Option<Pages> {
         stretch.map_or(Some(()), |stretch| pages.append(stretch))?;
     }
     Some(pages)
-}
-
-/// Whether probe-rs aligns erased and programmed units differently, and so erases flash that it does not
-/// program.
-fn is_uneven(properties: &FlashProperties) -> bool {
-    let unit = u64::from(properties.page_size);
-    let split = properties.sectors.iter().any(|sector| !sector.size.is_multiple_of(unit));
-    split && !properties.address_range.start.is_multiple_of(unit)
 }
 
 /// Merges adjacent areas with the same properties.

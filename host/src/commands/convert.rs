@@ -122,12 +122,7 @@ impl Convert {
     /// numbers became 0, nothing is written.
     fn convert_each(&self, context: &Context, inputs: &[PathBuf], folder: &Path) -> Outcome {
         check_output_directory(folder)?;
-        let jobs = inputs.iter().map(|input| {
-            let output = folder.join(format!("{}.safetensors", stem_of(input)?));
-            Ok((std::slice::from_ref(input), output))
-        });
-        let jobs = jobs.collect::<Result<Vec<Job<'_>>, Error>>()?;
-        check_outputs(&jobs)?;
+        let jobs = jobs_of(inputs, folder)?;
         let folder = if self.dry_run { None } else { Some(Folder::make(folder)?) };
         let (manifest, mut made) = (self.begin_manifest(context, &jobs)?, Vec::new());
         let (mut worst, mut waiting) = (Exit::Good, Vec::new());
@@ -234,18 +229,19 @@ fn finish(context: &Context, manifest: Option<Product>, made: Vec<Made>) -> Resu
 
 /// # Errors
 /// Two inputs would become one file, or one has no name.
-fn check_outputs(jobs: &[Job<'_>]) -> Result<(), Error> {
-    let mut seen: HashMap<&Path, &Path> = HashMap::new();
-    for (inputs, output) in jobs {
-        let Some(input) = inputs.first() else { continue };
+fn jobs_of<'j>(inputs: &'j [PathBuf], folder: &Path) -> Result<Vec<Job<'j>>, Error> {
+    let mut seen = HashMap::new();
+    let jobs = inputs.iter().map(|input| {
         if input.as_os_str() == "-" {
             return Err(Error::usage("--each needs inputs with names; standard input has none"));
         }
-        if let Some(other) = seen.insert(output, input) {
-            let [output, other] = [output, other].map(shown_path);
+        let output = folder.join(format!("{}.safetensors", stem_of(input)?));
+        if let Some(other) = seen.insert(output.clone(), input) {
+            let [output, other] = [&output, other].map(|path| shown_path(path));
             let sentence = format!("would become {output}, as {other} would; convert them one by one");
             return Err(Error::about(input, sentence));
         }
-    }
-    Ok(())
+        Ok((std::slice::from_ref(input), output))
+    });
+    jobs.collect()
 }

@@ -116,7 +116,9 @@ fn in_directory(path: &Path) -> Result<Group, Error> {
         return Ok(Group::of(&whole, format_of(&whole)));
     }
     let model = models.first().map(|path| Found { path: path.clone(), format: None });
-    let others = paths.into_iter().filter(|path| is_candidate(path)).map(found);
+    let is_candidate =
+        |path: &PathBuf| !name_of(path).starts_with('.') && Readable::has_suffix(path) && path.is_file();
+    let others = paths.into_iter().filter(is_candidate).map(found);
     let files: Vec<Found> = model.into_iter().chain(others).collect();
     let name = |file: &Found| file.format.map(Readable::name);
     match &files[..] {
@@ -144,11 +146,6 @@ fn in_directory(path: &Path) -> Result<Group, Error> {
         // If its directories have models, opening it names them.
         [] => Ok(Group::of(path, None)),
     }
-}
-
-/// Whether a file in a directory is one to convert: a regular file with the suffix of a format.
-fn is_candidate(path: &Path) -> bool {
-    !name_of(path).starts_with('.') && Readable::has_suffix(path) && path.is_file()
 }
 
 fn ends_with(path: &Path, end: &str) -> bool {

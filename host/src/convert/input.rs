@@ -102,13 +102,11 @@ impl Reading {
             (self.keep_blocks, "--keep-blocks", Readable::Gguf),
         ];
         let has = |format| input.files.iter().filter_map(Source::foreign).any(|file| file.format == format);
-        match options.iter().find(|(is_given, _, format)| *is_given && !has(*format)) {
-            Some((_, option, format)) => {
-                let name = format.name();
-                Err(input.about(format!("{option} works with {name} only, and no input has this format")))
-            }
-            None => Ok(()),
-        }
+        let unused = options.into_iter().find(|(is_given, _, format)| *is_given && !has(*format));
+        unused.map_or(Ok(()), |(_, option, format)| {
+            let name = format.name();
+            Err(input.about(format!("{option} works with {name} only, and no input has this format")))
+        })
     }
 }
 
@@ -165,6 +163,7 @@ impl Input {
         reading: &Reading,
         (output, kind): (&Path, Kind),
     ) -> Result<Self, Error> {
+        #[cfg(unix)]
         raise_open_files();
         let ties = reading.ties(kind)?;
         let groups = paths.iter().map(|path| find(path)).collect::<Result<Vec<_>, _>>()?;
@@ -292,9 +291,6 @@ impl Input {
     }
 
     /// Sums each file of each input, and all indexes after them.
-    ///
-    /// # Errors
-    /// A file cannot be read; interruption by the user.
     pub fn sums(&self, context: &Context) -> Result<Vec<Vec<FileSum>>, Error> {
         let work = context.work("summing", 0);
         let files = self.files.iter().map(|file| file.sums(context, &work));
@@ -304,12 +300,10 @@ impl Input {
 }
 
 /// Allows as many open files as the system does: all inputs are open at once.
+#[cfg(unix)]
 fn raise_open_files() {
-    #[cfg(unix)]
-    {
-        use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-        let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
-        // Without it, opening may fail with the system's reason.
-        let _ = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
-    }
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
+    // Without it, opening may fail with the system's reason.
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
 }

@@ -207,9 +207,6 @@ impl Source {
     }
 
     /// Sums each of its files.
-    ///
-    /// # Errors
-    /// A file cannot be read; interruption by the user.
     pub fn sums(&self, context: &Context, work: &Work) -> Result<Vec<FileSum>, Error> {
         let model = match &self.contents {
             Contents::Foreign(foreign) => {

@@ -13,6 +13,7 @@ use crate::text::quoted;
 use crate::work::Work;
 use embedded_safetensors::ReadAt;
 use safetensors_files::checkpoint::write_checkpoint;
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -54,28 +55,33 @@ impl Contents {
     }
 
     /// The files by their names in the checkpoint.
-    fn by_name(&self) -> Result<BTreeMap<String, Source<'_>>, Error> {
+    fn by_name<'c>(
+        &'c self,
+        work: &'c Work,
+        broken: &'c RefCell<Option<Error>>,
+    ) -> Result<BTreeMap<String, Copying<'c>>, Error> {
+        let new = |path, len, reader| Copying { path, len, reader, at: 0, work, broken };
         let parts = self.models.iter().flat_map(Model::parts).map(|part| {
             let len = part.index().summary().file_len();
-            (part.file_name(), Source { path: part.path(), len, reader: part.reader().until(len) })
+            (part.file_name(), new(part.path(), len, part.reader().until(len)))
         });
         let others = self.others.iter().map(|(path, file, len)| {
-            let source = Source { path, len: *len, reader: Reader::of(Storage::File(file)) };
-            (path.file_name().unwrap_or_default(), source)
+            (path.file_name().unwrap_or_default(), new(path, *len, Reader::of(Storage::File(file))))
         });
-        let mut sources = BTreeMap::new();
-        for (name, source) in parts.chain(others) {
-            let path = source.path;
+        let mut copies = BTreeMap::new();
+        for (name, copying) in parts.chain(others) {
+            let path = copying.path;
+            work.expect(copying.len);
             let name = name.to_str().map_or("", |name| name.trim_end_matches("?…"));
             if name.is_empty() {
                 return Err(Error::about(path, "has a name that a list of sums cannot hold"));
             }
-            if let Some(other) = sources.insert(name.to_owned(), source) {
+            if let Some(other) = copies.insert(name.to_owned(), copying) {
                 let other = quoted(&other.path.to_string_lossy());
                 return Err(Error::about(path, format!("has the same name as {other}")));
             }
         }
-        Ok(sources)
+        Ok(copies)
     }
 
     /// # Errors
@@ -91,27 +97,25 @@ impl Contents {
 
     /// Copies the files into a checkpoint, and returns their names and lengths.
     pub fn write(&self, context: &Context, folder: &Path, force: bool) -> Result<Vec<(String, u64)>, Error> {
-        let sources = self.by_name()?;
-        check_output_path(folder, force)?;
-        let work = context.work("copying", sources.values().map(|source| source.len).sum());
         // The library's error cannot hold every reason for which copying stops.
-        let mut broken = None;
+        let (work, broken) = (context.work("copying", 0), RefCell::new(None));
+        let mut copies = self.by_name(&work, &broken)?;
+        check_output_path(folder, force)?;
         let written = write_checkpoint(folder, |checkpoint| {
-            for (name, &source) in &sources {
-                let mut copying = Copying { source, at: 0, work: &work, broken: &mut broken };
-                checkpoint.write_from(name, &mut copying)?;
+            for (name, copying) in &mut copies {
+                checkpoint.write_from(name, copying)?;
             }
-            self.check_unchanged().map_err(|error| stop(&mut broken, error).into())
+            self.check_unchanged().map_err(|error| stop(&broken, error).into())
         });
-        broken.map_or(Ok(()), Err)?;
+        broken.take().map_or(Ok(()), Err)?;
         written?;
-        Ok(sources.into_iter().map(|(file, source)| (file, source.len)).collect())
+        Ok(copies.into_iter().map(|(file, copying)| (file, copying.len)).collect())
     }
 }
 
 /// Keeps the reason for which copying stops.
-fn stop(broken: &mut Option<Error>, error: Error) -> io::Error {
-    *broken = Some(error);
+fn stop(broken: &RefCell<Option<Error>>, error: Error) -> io::Error {
+    broken.replace(Some(error));
     io::Error::other("stopped")
 }
 
@@ -145,30 +149,23 @@ fn check_output_path(folder: &Path, force: bool) -> Result<(), Error> {
     })
 }
 
-/// A file to copy, as it was validated if it belongs to a model.
-#[derive(Clone, Copy)]
-struct Source<'c> {
+/// Reads a file once, from front to end, as it was validated if it belongs to a model.
+struct Copying<'c> {
     path: &'c Path,
     len: u64,
     reader: Reader<'c>,
-}
-
-/// Reads a source once, from front to end.
-struct Copying<'c> {
-    source: Source<'c>,
     at: u64,
     work: &'c Work,
-    broken: &'c mut Option<Error>,
+    broken: &'c RefCell<Option<Error>>,
 }
 
 impl Read for Copying<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let Source { path, len, mut reader } = self.source;
-        let wanted = usize::try_from(len - self.at).unwrap_or(usize::MAX).min(buffer.len());
-        let outcome = match reader.read_at(self.at, &mut buffer[..wanted]) {
+        let wanted = usize::try_from(self.len - self.at).unwrap_or(usize::MAX).min(buffer.len());
+        let outcome = match self.reader.read_at(self.at, &mut buffer[..wanted]) {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => return Err(error),
-            Err(error) => Err(Error::not_read(path, error)),
-            Ok(0) if wanted > 0 => Err(Error::not_read(path, NotRead::changed())),
+            Err(error) => Err(Error::not_read(self.path, error)),
+            Ok(0) if wanted > 0 => Err(Error::not_read(self.path, NotRead::changed())),
             Ok(read) => self.work.advance(read as u64).map(|()| read),
         };
         let read = outcome.map_err(|error| stop(self.broken, error))?;

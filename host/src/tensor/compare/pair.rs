@@ -47,9 +47,6 @@ pub enum Degree {
 
 impl<'m> Pair<'m> {
     /// Compares the data of two tensors.
-    ///
-    /// # Errors
-    /// One cannot be read; interruption by the user.
     pub fn of(a: &Tensor<'m>, b: &Tensor<'m>, policy: &Policy, work: &Work) -> Result<Self, Error> {
         let pair = |result, distance| Self { name: a.name(), result, a: a.into(), b: b.into(), distance };
         let dtypes = [a.dtype(), b.dtype()];

@@ -14,9 +14,6 @@ const BAND: usize = 4 << 20;
 
 impl Layer<'_> {
     /// Passes the bytes of a new tensor to `take`.
-    ///
-    /// # Errors
-    /// Those of `take` and of reading; interruption by the user.
     pub fn make(&self, part: Part, work: &Work, take: Take<'_>) -> Result<(), Error> {
         match part {
             Part::Weights if self.packing == Packing::Awq => {

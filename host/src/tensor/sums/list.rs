@@ -223,10 +223,10 @@ mod tests {
             &format!("{sum} m"),
             &format!("{sum}m"),
             &format!("g{}  m", &sum[1..]),
+            &format!("\\{sum}  a\\"),
+            &format!("\\{sum}  a\\x"),
+            &format!("{sum}  a\0"),
         ] {
-            assert_eq!(parse(wrong.as_bytes()), None, "{wrong}");
-        }
-        for wrong in [format!("\\{sum}  a\\"), format!("\\{sum}  a\\x"), format!("{sum}  a\0")] {
             assert_eq!(parse(wrong.as_bytes()), None, "{wrong}");
         }
     }

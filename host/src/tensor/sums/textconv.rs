@@ -13,9 +13,6 @@ use std::path::Path;
 
 /// Writes a line for each key of the metadata and for each tensor, sorted by name: only what the model says,
 /// not where it is in the file. About an invalid file, the text is its error, length and sum.
-///
-/// # Errors
-/// The file cannot be read; those of `out`; interruption by the user.
 pub fn write_text(context: &Context, path: &Path, out: &mut impl Write) -> Result<(), Error> {
     let model = match Model::open(context, path) {
         Err(error) if error.exit() == Exit::Bad => {
