@@ -7,7 +7,6 @@ use crate::error::Error;
 use crate::text::grouped;
 use crate::text::number::hex;
 use std::ops::Range;
-use std::path::Path;
 
 /// The place of a model.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,25 +18,11 @@ pub struct Place<'c> {
     pub pages: Range<u64>,
 }
 
-/// The reason why a model does not fit.
-#[derive(Debug, PartialEq, Eq)]
-pub enum PlacementError {
-    /// Too little space: the missing bytes, and a sentence with the largest free range.
-    NoRoom { missing: u64, sentence: String },
-    /// The requested address is unsuitable.
-    Address(String),
-}
-
-impl PlacementError {
-    /// An invalid address is bad usage; too little space is a negative answer.
-    pub fn about(self, model: &Path) -> Error {
-        match self {
-            Self::Address(sentence) => Error::usage(sentence),
-            Self::NoRoom { sentence, .. } => {
-                Error::bad(model, "no_room", format!("does not fit: {sentence}"))
-            }
-        }
-    }
+/// Too little space for a model: the missing bytes, and a sentence with the largest free range.
+#[derive(Debug)]
+pub struct NoRoom {
+    pub missing: u64,
+    pub sentence: String,
 }
 
 impl<'c> Place<'c> {
@@ -58,7 +43,7 @@ impl<'c> Place<'c> {
 
 impl Chip {
     /// The highest free place of this size, so that the firmware below can grow.
-    pub fn highest(&self, bytes: u64, align: u64) -> Result<Place<'_>, PlacementError> {
+    pub fn highest(&self, bytes: u64, align: u64) -> Result<Place<'_>, NoRoom> {
         let place = self.usual().find_map(|area| {
             let gaps = self.free(area);
             gaps.iter().rev().find_map(|gap| Some(Place::new(area, start(area, gap, bytes, align)?, bytes)))
@@ -66,17 +51,17 @@ impl Chip {
         place.ok_or_else(|| self.no_room(bytes))
     }
 
-    /// The place at an address.
+    /// The place at an address, if the flash there is free and large enough.
     ///
     /// # Errors
-    /// The address is not the start of a flash page, or the flash there is in use.
-    pub fn at(&self, at: u64, bytes: u64) -> Result<Place<'_>, PlacementError> {
+    /// The address is not the start of a flash page.
+    pub fn at(&self, at: u64, bytes: u64) -> Result<Result<Place<'_>, NoRoom>, Error> {
         let area = self.area_at(at).ok_or_else(|| self.outside(at))?;
         let page = area.pages.page_at(at).unwrap_or(at..at);
         if page.start != at {
             let [at, start, end] = [at, page.start, page.end].map(hex);
             let sentence = format!("{at} is not the start of a page; {start} and {end} are");
-            return Err(PlacementError::Address(sentence));
+            return Err(Error::usage(sentence));
         }
         let place = Place::new(area, at, bytes);
         let end = area.pages.range().end;
@@ -85,7 +70,7 @@ impl Chip {
             let (need, past) = (grouped(bytes), grouped(missing));
             let (at, end) = (hex(at), hex(end));
             let sentence = format!("{need} bytes at {at} end {past} bytes past the end of flash at {end}");
-            return Err(PlacementError::NoRoom { missing, sentence });
+            return Ok(Err(NoRoom { missing, sentence }));
         }
         let is_over = |used: &&Range<u64>| used.start < place.pages.end && place.pages.start < used.end;
         match self.used.iter().find(is_over) {
@@ -94,9 +79,9 @@ impl Chip {
                 let (pages, bytes) = (span(&place.pages), grouped(missing));
                 let sentence =
                     format!("its pages {pages} overlap {bytes} bytes of the firmware at {}", span(used));
-                Err(PlacementError::NoRoom { missing, sentence })
+                Ok(Err(NoRoom { missing, sentence }))
             }
-            None => Ok(place),
+            None => Ok(Ok(place)),
         }
     }
 
@@ -115,7 +100,7 @@ impl Chip {
         gaps.filter_map(|gap| Some(gap.first()?.start..gap.last()?.end)).collect()
     }
 
-    fn no_room(&self, bytes: u64) -> PlacementError {
+    fn no_room(&self, bytes: u64) -> NoRoom {
         let gaps = self.usual().flat_map(|area| self.free(area));
         let largest = gaps.max_by_key(|gap| gap.end - gap.start).unwrap_or(0..0);
         let room = largest.end - largest.start;
@@ -130,12 +115,12 @@ impl Chip {
                 grouped(room)
             ),
         };
-        PlacementError::NoRoom { missing, sentence }
+        NoRoom { missing, sentence }
     }
 
-    fn outside(&self, at: u64) -> PlacementError {
+    fn outside(&self, at: u64) -> Error {
         let (address, name, flash) = (hex(at), &self.name, self.ranges());
-        PlacementError::Address(match self.others.iter().any(|other| other.contains(&at)) {
+        Error::usage(match self.others.iter().any(|other| other.contains(&at)) {
             true => {
                 format!("{address} is in a memory region of {name} that is not for data; flash is at {flash}")
             }

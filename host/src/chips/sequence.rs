@@ -177,7 +177,7 @@ mod tests {
             (Chip::stm32f411(BASE), model(150_000), tempfile::NamedTempFile::new().expect("a file"));
         fs::write(file.path(), &bytes).expect("written");
         let model = FileModel::open(file.path()).expect("a valid model");
-        let place = chip.at(BASE + 0xc000, bytes.len() as u64).expect("room");
+        let place = chip.at(BASE + 0xc000, bytes.len() as u64).expect("a page").expect("room");
         let left = Cell::new(stop_before);
         let advance = |_| {
             left.set(left.get().checked_sub(1).ok_or_else(Error::interrupted)?);

@@ -3,7 +3,7 @@
 use super::{Context, Error, Exit, Outcome, Run, check_stdin_once};
 use crate::chips::alignment::Alignment;
 use crate::chips::chip::Chip;
-use crate::chips::place::{Place, PlacementError};
+use crate::chips::place::{NoRoom, Place};
 use crate::chips::registry;
 use crate::chips::site::UsedFlash;
 use crate::chips::size::{self, size, span};
@@ -109,9 +109,9 @@ impl Fit {
             Some(at) if self.at != Some(at) && chip.area_at(at).is_none() => {
                 let need = grouped(bytes);
                 let sentence = format!("{need} bytes needed, no flash left after the previous model");
-                Err(PlacementError::NoRoom { missing: bytes, sentence })
+                Err(NoRoom { missing: bytes, sentence })
             }
-            Some(at) => chip.at(at, bytes),
+            Some(at) => chip.at(at, bytes)?,
             None => chip.highest(bytes, align),
         };
         match found {
@@ -124,14 +124,13 @@ impl Fit {
                 let is_bad = self.align.is_some() && alignment.misaligned > 0;
                 Ok((if is_bad { Exit::Bad } else { Exit::Good }, Some(place.pages)))
             }
-            Err(PlacementError::NoRoom { missing, sentence }) => {
+            Err(NoRoom { missing, sentence }) => {
                 model.check_unchanged()?;
                 let text = format!("does not fit: {sentence}");
                 let answer = object! { fits: false, chip: &chip.name, bytes, missing, message: sentence };
                 self.print(path, answer, &text)?;
                 Ok((Exit::Bad, None))
             }
-            Err(error) => Err(error.about(path)),
         }
     }
 

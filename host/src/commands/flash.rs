@@ -1,6 +1,6 @@
 //! `safetensors flash`: writes a model into a chip's flash and verifies it.
 
-use super::{Context, Exit, Outcome, Run};
+use super::{Context, Error, Exit, Outcome, Run};
 use crate::chips::chip::Chip;
 use crate::chips::formats::Format;
 use crate::chips::image::Image;
@@ -68,8 +68,9 @@ impl Run for Flash {
         let model = Model::open_in_file(context, &self.model)?;
         let file = model.one_file()?;
         let (target, chip) = self.used_flash.of(&self.chip)?;
-        let place = chip.at(self.at, file.index().summary().file_len());
-        let place = place.map_err(|error| error.about(&self.model))?;
+        let place = chip
+            .at(self.at, file.index().summary().file_len())?
+            .map_err(|none| Error::bad(&self.model, "no_room", format!("does not fit: {}", none.sentence)))?;
         let image = Image::new(file, &place);
         let sha256 = image.sha256()?;
         let done = match &self.output {

@@ -86,7 +86,7 @@ impl<'i> Changer<'i> {
 
     fn keep(&self, tensor: &Tensor, take: Take<'_>) -> Result<(), Error> {
         let (mut chunks, mut bytes) = (self.plan.input.file_of(tensor).read(tensor)?, Vec::new());
-        while chunks.fill(&mut bytes, &self.work)? {
+        while chunks(&mut bytes, &self.work)? {
             take(&bytes)?;
         }
         Ok(())
@@ -115,13 +115,13 @@ impl<'i> Changer<'i> {
 
     fn quantize(&mut self, tensor: &Tensor, rows: (u64, u64), take: Take<'_>) -> Result<Report, Error> {
         let file = self.find_scales(tensor, rows)?;
-        let mut scales = BufReader::new(&file);
-        let mut next = || {
+        let mut scales = BufReader::new(file.try_clone().map_err(spool)?);
+        let next = || {
             let mut bytes = [0; 4];
             scales.read_exact(&mut bytes).map_err(spool)?;
             Ok(f32::from_le_bytes(bytes))
         };
-        let rows = RowScales { len: rows.0, left: 0, scale: 1.0, next: &mut next };
+        let rows = &mut row_scales(rows.0, next);
         let quantize =
             |piece: &mut Piece<Quantizer>| piece.tool.quantize(&piece.bytes, &piece.scales, &mut piece.out);
         let report = self.report_chunks(tensor, &Quantizer::new(tensor.dtype), Some(rows), quantize, take)?;
@@ -146,7 +146,7 @@ impl<'i> Changer<'i> {
         let mut out = BufWriter::new(tempfile::tempfile().map_err(spool)?);
         let (mut largest, mut left) = (Largest::default(), len);
         // Only the lengths of rows are needed.
-        let rows = RowScales { len, left: 0, scale: 1.0, next: &mut || Ok(1.0) };
+        let rows = &mut row_scales(len, || Ok(1.0));
         let work = |piece: &mut Piece<Quantizer>| piece.tool.largest(&piece.bytes, &piece.scales);
         self.chunks(tensor, &Quantizer::new(tensor.dtype), Some(rows), work, |parts, _| {
             for (count, part) in parts {
@@ -187,8 +187,7 @@ impl<'i> Changer<'i> {
 
     fn unscale(&self, tensor: &Tensor, to: Dtype, scales: &Tensor, take: Take<'_>) -> Result<Report, Error> {
         let len = row_of(tensor, scales).unwrap_or(1);
-        let mut next = self.read_scales(scales)?;
-        let rows = RowScales { len, left: 0, scale: 1.0, next: &mut next };
+        let rows = &mut row_scales(len, self.read_scales(scales)?);
         let unscale =
             |piece: &mut Piece<Caster>| piece.tool.unscale(&piece.bytes, &piece.scales, &mut piece.out);
         self.report_chunks(tensor, &self.caster(tensor, to)?, Some(rows), unscale, take)
@@ -201,7 +200,7 @@ impl<'i> Changer<'i> {
         let (mut bytes, mut values, mut at) = (Vec::new(), Vec::new(), 0);
         Ok(move || {
             if at == values.len() {
-                chunks.fill(&mut bytes, &self.work)?;
+                chunks(&mut bytes, &self.work)?;
                 decoder.decode_doubles(&bytes, &mut values).map_err(|error| file.failed(error))?;
                 at = 0;
             }
@@ -221,7 +220,7 @@ impl<'i> Changer<'i> {
         &self,
         tensor: &Tensor,
         tool: &T,
-        rows: Option<RowScales<'_>>,
+        rows: Option<Rows<'_>>,
         work: impl Fn(&mut Piece<T>) -> io::Result<Report> + Sync,
         take: Take<'_>,
     ) -> Result<Report, Error> {
@@ -239,7 +238,7 @@ impl<'i> Changer<'i> {
         &self,
         tensor: &Tensor,
         tool: &T,
-        mut rows: Option<RowScales<'_>>,
+        mut rows: Option<Rows<'_>>,
         work: impl Fn(&mut Piece<T>) -> io::Result<R> + Sync,
         mut take: impl FnMut(R, &[u8]) -> Result<(), Error>,
     ) -> Result<(), Error> {
@@ -250,9 +249,9 @@ impl<'i> Changer<'i> {
         let new = || Piece { tool: tool.clone(), bytes: vec![], scales: Scales::default(), out: vec![] };
         let mut next = || {
             let mut piece = unused.borrow_mut().pop().unwrap_or_else(new);
-            let is_full = chunks.fill(&mut piece.bytes, &self.work)?;
+            let is_full = chunks(&mut piece.bytes, &self.work)?;
             if let Some(rows) = &mut rows {
-                rows.fill(&mut piece.scales, piece.bytes.len() as u64 * 8 / bits)?;
+                rows(&mut piece.scales, piece.bytes.len() as u64 * 8 / bits)?;
             }
             Ok(is_full.then_some(piece))
         };
@@ -280,28 +279,27 @@ struct Piece<T> {
     out: Vec<u8>,
 }
 
-/// The scales of rows of this length, read in order.
-struct RowScales<'s> {
-    len: u64,
-    /// The elements of the current row that are left, and its scale.
-    left: u64,
-    scale: f32,
-    next: &'s mut dyn FnMut() -> Result<f32, Error>,
-}
+/// Sets the scales of as many elements as come next.
+type Rows<'r> = &'r mut dyn FnMut(&mut Scales, u64) -> Result<(), Error>;
 
-impl RowScales<'_> {
-    /// Sets the scales of the next elements.
-    fn fill(&mut self, scales: &mut Scales, elements: u64) -> Result<(), Error> {
-        let (mut known, mut left) = (self.left, self.left);
+/// The scales of rows of this length, which `next` gives in order.
+fn row_scales(
+    len: u64,
+    mut next: impl FnMut() -> Result<f32, Error>,
+) -> impl FnMut(&mut Scales, u64) -> Result<(), Error> {
+    // The elements of the current row that are left, and its scale.
+    let (mut rest, mut scale) = (0, 1.0);
+    move |scales, elements| {
+        let (mut known, mut left) = (rest, rest);
         scales.scales.clear();
-        scales.scales.extend((left > 0).then_some(self.scale));
+        scales.scales.extend((left > 0).then_some(scale));
         while known < elements {
-            self.scale = (self.next)()?;
-            scales.scales.push(self.scale);
-            left = if left == 0 { self.len } else { left };
-            known += self.len;
+            scale = next()?;
+            scales.scales.push(scale);
+            left = if left == 0 { len } else { left };
+            known += len;
         }
-        (scales.first, scales.each, self.left) = (left, self.len, known - elements);
+        (scales.first, scales.each, rest) = (left, len, known - elements);
         Ok(())
     }
 }

@@ -152,24 +152,36 @@ impl Source {
         self.pairs.iter().flatten().filter(|pair| pair.is_note).map(|pair| &*pair.key)
     }
 
-    /// Reads a tensor from front to end.
+    /// Reads a tensor from front to end: each call makes `bytes` the next bytes, complete elements, and returns
+    /// false at the end.
     ///
     /// # Errors
-    /// It cannot be read or is invalid.
-    pub fn read(&self, tensor: &Tensor) -> Result<Chunks<'_>, Error> {
-        let fill: Fill<'_> = match (&self.contents, self.stored(tensor)) {
-            (Contents::Foreign(foreign), _) => {
+    /// It cannot be read or is invalid; interruption by the user.
+    pub fn read(
+        &self,
+        tensor: &Tensor,
+    ) -> Result<impl FnMut(&mut Vec<u8>, &Work) -> Result<bool, Error> + use<'_>, Error> {
+        let mut fill: Box<dyn FnMut(&mut [u8]) -> io::Result<usize> + '_> = match &self.contents {
+            Contents::Foreign(foreign) => {
                 let bytes = foreign.source.read(tensor.at as usize);
                 let mut bytes = bytes.map_err(|error| self.failed(error))?;
                 Box::new(move |buffer| read_full(&mut *bytes, buffer))
             }
-            (Contents::Model(_), Some(tensor)) => {
-                let mut reader = tensor.reader();
-                Box::new(move |buffer| Ok(reader.next_chunk(buffer)?.map_or(0, <[u8]>::len)))
+            Contents::Model(_) => {
+                let mut reader = self.stored(tensor).map(|tensor| tensor.reader());
+                Box::new(move |buffer| {
+                    let chunk = reader.as_mut().map(|reader| reader.next_chunk(buffer)).transpose()?;
+                    Ok(chunk.flatten().map_or(0, <[u8]>::len))
+                })
             }
-            (Contents::Model(_), None) => Box::new(|_| Ok(0)),
         };
-        Ok(Chunks { source: self, fill })
+        Ok(move |bytes: &mut Vec<u8>, work: &Work| {
+            bytes.resize(CHUNK, 0);
+            let len = fill(bytes).map_err(|error| self.failed(error))?;
+            bytes.truncate(len);
+            work.advance(len as u64)?;
+            Ok(len > 0)
+        })
     }
 
     /// The tensor of a model in safetensors.
@@ -387,27 +399,4 @@ pub fn stem_of(path: &Path) -> Result<String, Error> {
     let name = name.strip_suffix(".index.json").unwrap_or(name);
     let stem = Path::new(name).file_stem().unwrap_or_default();
     Ok(if path.is_dir() { name.to_owned() } else { stem.to_string_lossy().into_owned() })
-}
-
-/// Reads the next bytes: as many as there are, or fit.
-type Fill<'i> = Box<dyn FnMut(&mut [u8]) -> io::Result<usize> + 'i>;
-
-/// The bytes of a tensor, chunk by chunk.
-pub struct Chunks<'i> {
-    source: &'i Source,
-    fill: Fill<'i>,
-}
-
-impl Chunks<'_> {
-    /// Makes `bytes` the next bytes, complete elements. Returns false at the end.
-    ///
-    /// # Errors
-    /// The bytes cannot be read or are invalid; interruption by the user.
-    pub fn fill(&mut self, bytes: &mut Vec<u8>, work: &Work) -> Result<bool, Error> {
-        bytes.resize(CHUNK, 0);
-        let len = (self.fill)(bytes).map_err(|error| self.source.failed(error))?;
-        bytes.truncate(len);
-        work.advance(len as u64)?;
-        Ok(len > 0)
-    }
 }
