@@ -42,9 +42,9 @@ impl UsedFlash {
         if let Some(bytes) = self.flash_size {
             chip.limit(bytes).map_err(Error::usage)?;
         }
-        let ranges = self.used.iter().map(|used| match used {
-            Used::Range(range) => range.clone(),
-            Used::Bytes(bytes) => start..start.saturating_add(*bytes),
+        let ranges = self.used.iter().map(|&(begin, end)| match begin {
+            Some(begin) => begin..end,
+            None => start..start.saturating_add(end),
         });
         chip.used = ranges.collect();
         if let Some(firmware) = &self.firmware {

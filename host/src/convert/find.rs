@@ -161,7 +161,10 @@ pub fn reject_parts(groups: &[Group], output: &Path) -> Result<(), Error> {
     let files = || groups.iter().flat_map(|group| &group.files);
     let given: HashSet<PathBuf> = files().filter_map(|file| file.path.canonicalize().ok()).collect();
     let mut seen = HashSet::new();
-    for Found { path, .. } in groups.iter().filter(|group| group.index.is_none()).flat_map(shards) {
+    let listed = groups.iter().filter(|group| group.index.is_none()).flat_map(|group| &group.files);
+    // The formats whose shards are known by their names.
+    let is_named = |file: &&Found| matches!(file.format, Some(Readable::PyTorch | Readable::Gguf));
+    for Found { path, .. } in listed.filter(is_named) {
         let Some((shard, suffix)) = shard_of(path).filter(|_| !is_same_shard(path, output)) else { continue };
         let folder = path.parent().unwrap_or(Path::new(""));
         if !seen.insert((folder, shard.stem, shard.count, suffix)) {
@@ -223,11 +226,6 @@ pub fn check_splits(input: &Input, (output, kind): (&Path, Kind)) -> Result<(), 
         }
         None => Ok(()),
     }
-}
-
-/// The files of formats whose shards are known by their names.
-fn shards(group: &Group) -> impl Iterator<Item = &Found> {
-    group.files.iter().filter(|file| matches!(file.format, Some(Readable::PyTorch | Readable::Gguf)))
 }
 
 /// The name of a shard of several, and its suffix.

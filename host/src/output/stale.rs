@@ -9,14 +9,14 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Finds the files of the model called `name` in this directory that are not files of the `new` model:
-/// its index, if any; the shards that only this index names and whose names match this model; and the
-/// single-file model, which many readers prefer to an index.
+/// Finds the files of the model called `name` in this directory that are not files of the `new` model: its
+/// index, if any; the shards that only this index names and whose names match this model; and the single-file
+/// model, which many readers prefer to an index.
 ///
 /// # Errors
 /// An index in the directory names an existing file that the new model has too. Several files cannot be
-/// replaced atomically, so a program killed in between would leave neither model. Or an index, or a
-/// file that it names, cannot be read.
+/// replaced atomically, so a program killed in between would leave neither model. Or an index, or a file that
+/// it names, cannot be read.
 pub fn old_files(folder: &Path, name: &str, new: &[PathBuf], has_index: bool) -> Result<Vec<PathBuf>, Error> {
     let whole = folder.join(format!("{name}.safetensors"));
     let place = |path: &Path| place_of(path).map_err(|error| Error::not_read(path, error));

@@ -66,7 +66,22 @@ impl<'m> Contents<'m> {
             let entries = tensors.into_iter().map(|tensor| Entry { name: tensor.name().to_owned(), tensor });
             contents.entries.extend(entries);
             contents.padding.add(padding);
-            contents.take_metadata(model, prefer)?;
+            let Some(pairs) = model.pairs() else { continue };
+            let metadata = contents.metadata.get_or_insert_default();
+            for (key, value) in pairs {
+                match (metadata.get(key).filter(|old| *old != value), prefer) {
+                    (Some(_), Some(Prefer::First)) => {}
+                    (Some(old), None) => {
+                        let [key, value, old] = [key, value, old].map(quoted);
+                        let sentence = format!(
+                            "has the value {value} for metadata key {key}, and an earlier file {old}; use \
+                             --prefer to choose"
+                        );
+                        return Err(Error::about(model.path(), sentence));
+                    }
+                    _ => drop(metadata.insert(key.to_owned(), value.to_owned())),
+                }
+            }
         }
         Ok(contents)
     }
@@ -103,26 +118,6 @@ impl<'m> Contents<'m> {
     /// The bytes of all tensors.
     pub fn bytes(&self) -> u64 {
         self.entries.iter().map(|entry| entry.tensor.byte_len()).sum()
-    }
-
-    fn take_metadata(&mut self, model: &Model, prefer: Option<Prefer>) -> Result<(), Error> {
-        let Some(pairs) = model.pairs() else { return Ok(()) };
-        let metadata = self.metadata.get_or_insert_default();
-        for (key, value) in pairs {
-            match (metadata.get(key).filter(|old| *old != value), prefer) {
-                (Some(_), Some(Prefer::First)) => {}
-                (Some(old), None) => {
-                    let [key, value, old] = [key, value, old].map(quoted);
-                    let sentence = format!(
-                        "has the value {value} for metadata key {key}, and an earlier file {old}; use --prefer \
-                         to choose"
-                    );
-                    return Err(Error::about(model.path(), sentence));
-                }
-                _ => drop(metadata.insert(key.to_owned(), value.to_owned())),
-            }
-        }
-        Ok(())
     }
 
     /// Removes duplicate names.
