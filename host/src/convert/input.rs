@@ -225,7 +225,6 @@ impl Input {
         self.tensors.iter().map(|tensor| &*tensor.name)
     }
 
-    /// The file of a tensor.
     pub fn file_of(&self, tensor: &Tensor) -> &Source {
         &self.files[tensor.file as usize]
     }

@@ -30,6 +30,9 @@ use std::path::{Path, PathBuf};
 /// Bytes read at a time: complete elements of every dtype.
 const CHUNK: usize = 3 << 15;
 
+/// Reads the next bytes into the front of a buffer, as many as there are or fit, and returns their number.
+type Fill<'s> = Box<dyn FnMut(&mut [u8]) -> io::Result<usize> + 's>;
+
 /// An open file, or a model of several.
 pub struct Source {
     pub path: PathBuf,
@@ -161,7 +164,7 @@ impl Source {
         &self,
         tensor: &Tensor,
     ) -> Result<impl FnMut(&mut Vec<u8>, &Work) -> Result<bool, Error> + use<'_>, Error> {
-        let mut fill: Box<dyn FnMut(&mut [u8]) -> io::Result<usize> + '_> = match &self.contents {
+        let mut fill: Fill<'_> = match &self.contents {
             Contents::Foreign(foreign) => {
                 let bytes = foreign.source.read(tensor.at as usize);
                 let mut bytes = bytes.map_err(|error| self.failed(error))?;

@@ -191,7 +191,6 @@ fn advice_in(folder: &Path, shard: ShardName<'_>) -> String {
     format!("`safetensors join {all}-*-of-{count:05}.safetensors -o {output}` reads all of them")
 }
 
-/// The name of a file, for messages and comparisons.
 pub fn name_of(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }

@@ -127,7 +127,6 @@ fn refusal(error: SpecError, tensors: &[TensorSpec<'_>], output: &Path) -> Error
     Error::about(output, sentence)
 }
 
-/// Writes the header.
 pub fn put_header(plan: &FilePlan<'_>, product: &mut Product) -> Result<(), Error> {
     product.expect(plan.file_len());
     let (mut encoder, mut buffer) = (plan.encoder(), [0; 8192]);

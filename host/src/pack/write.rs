@@ -104,7 +104,6 @@ pub fn write(
     Ok(len)
 }
 
-/// Writes all bytes of a tensor.
 fn copy_tensor(
     entry: &Entry<'_>,
     buffer: &mut [u8],
