@@ -95,7 +95,7 @@ fn area(target: &Target, region: &NvmRegion) -> Option<Area> {
     let properties = &algorithm(target, region)?.flash_properties;
     let (pages, boot) = (pages(properties, &region.range)?, region.is_boot_memory());
     let is_single = pages.page_at(pages.range().start)? == pages.range();
-    // Where erased and programmed units are aligned differently, probe-rs erases flash that it does not program.
+    // Where erased and programmed units are aligned differently, probe-rs erases what it does not program.
     let unit = u64::from(properties.page_size);
     let is_split = properties.sectors.iter().any(|sector| !sector.size.is_multiple_of(unit));
     let is_shifted = !properties.address_range.start.is_multiple_of(unit);

@@ -155,8 +155,8 @@ impl Source {
         self.pairs.iter().flatten().filter(|pair| pair.is_note).map(|pair| &*pair.key)
     }
 
-    /// Reads a tensor from front to end: each call makes `bytes` the next bytes, complete elements, and returns
-    /// false at the end.
+    /// Reads a tensor from front to end: each call makes `bytes` the next bytes, complete elements, and
+    /// returns false at the end.
     ///
     /// # Errors
     /// It cannot be read or is invalid; interruption by the user.

@@ -38,8 +38,8 @@ pub fn planned<R>(
 /// The index of each tensor in a specification, and its range in the file.
 pub type Places = Vec<(usize, Range<u64>)>;
 
-/// Writes the header of a new model. Returns the length of the complete file, and the places of its tensors in
-/// file order.
+/// Writes the header of a new model. Returns the length of the complete file, and the places of its tensors
+/// in file order.
 ///
 /// # Errors
 /// The specification is invalid; those of the system.
