@@ -94,7 +94,7 @@ impl Inspect {
         let is_whole_file = form == Form::Whole && model.index().is_none();
         let chosen: Vec<Tensor<'_>> = match is_whole_file {
             true => model.in_header_order().collect(),
-            false => self.selection.of([&model])?.concat(),
+            false => self.selection.tensors_of(&model)?,
         };
         let facts = facts(&model, &chosen, is_whole_file);
         let unpacked = Unpacked::of(context, &model, &chosen);

@@ -71,7 +71,7 @@ impl Run for Stats {
 impl Stats {
     fn show(&self, context: &Context, file: &Path, json: bool) -> Outcome {
         let model = Model::open(context, file)?;
-        let tensors = self.selection.of([&model])?.concat();
+        let tensors = self.selection.tensors_of(&model)?;
         let mut rows = measure(&tensors, &context.work("reading", bytes_of(&tensors)))?;
         model.check_unchanged()?;
         let (count, mut all) = (rows.len(), Part::default());
