@@ -109,7 +109,7 @@ impl Key {
             (Self::Max, Some((_, max))) => max,
             (Self::Abs, Some((min, max))) => min.abs().max(max.abs()),
             (Self::Mean, _) => part.moments.mean(),
-            (Self::Std, _) => part.moments.deviation,
+            (Self::Std, _) => part.moments.deviation(),
         }
     }
 }
@@ -119,9 +119,8 @@ fn table(rows: &[Row<'_>], out: &mut impl Write) -> io::Result<()> {
     let texts = ["tensor", "dtype"].map(|title| (title, Side::Left));
     let numbers = NUMBERS.map(|title| (title, Side::Right));
     let columns = texts.into_iter().chain(numbers).chain([("histogram", Side::Left)]);
-    let mut table = Table::new(columns).optional(&OPTIONAL);
-    rows.iter().for_each(|row| table.push(cells(row)));
-    table.print(out)
+    let table = Table::new(columns).optional(&OPTIONAL);
+    table.print_rows(|| rows.iter().map(|row| cells(row).collect::<Vec<_>>()), out)
 }
 
 fn cells(row: &Row<'_>) -> impl Iterator<Item = String> {
@@ -130,7 +129,7 @@ fn cells(row: &Row<'_>) -> impl Iterator<Item = String> {
         (Some(min), Some(max), Some(Spread { quantiles, .. })) => {
             let about = if row.is_exact() { "" } else { "~" };
             let [low, median, high] = [1, 4, 7].map(|index| format!("{about}{}", short(quantiles[index])));
-            let [mean, deviation] = [part.moments.mean(), part.moments.deviation].map(short);
+            let [mean, deviation] = [part.moments.mean(), part.moments.deviation()].map(short);
             [min.to_string(), low, median, high, max.to_string(), mean, deviation]
         }
         _ => ["-"; 7].map(str::to_owned),
@@ -154,7 +153,7 @@ fn sparkline(spread: &Spread) -> String {
 fn total(rows: &[Row<'_>], count: usize, all: &Part, out: &mut impl Write) -> io::Result<()> {
     let mut line = format!("  total: {}, {}", counted(count as u64, "tensor"), counted(all.values, "value"));
     if let (Some(min), Some(max)) = (all.min, all.max) {
-        let (mean, deviation) = (short(all.moments.mean()), short(all.moments.deviation));
+        let (mean, deviation) = (short(all.moments.mean()), short(all.moments.deviation()));
         line += &format!(" from {min} to {max}, mean {mean}, std {deviation}");
     }
     let zeros = share_of(all.zeros, all.values);

@@ -67,31 +67,36 @@ impl fmt::Display for Edge {
 }
 
 impl Part {
-    /// Of a block of elements. Leaves its finite values in `values`.
-    pub fn of(dtype: Dtype, bytes: &[u8], values: &mut Vec<f64>) -> Self {
-        decode(dtype, bytes, values);
-        let mut part = Self { values: values.len() as u64, ..Self::default() };
-        if !values.iter().fold(true, |finite, value| finite & value.is_finite()) {
-            values.retain(|value| part.is_finite(*value, 1));
+    /// Of values that occur so many times each. Leaves the finite ones.
+    pub fn of<V: Copy>(dtype: Dtype, values: &mut Vec<V>, counted: impl Fn(V) -> (f64, u64)) -> Self {
+        let mut part = Self::default();
+        part.values = values.iter().map(|value| counted(*value).1).sum();
+        if !values.iter().fold(true, |finite, value| finite & counted(*value).0.is_finite()) {
+            values.retain(|value| part.is_finite(counted(*value)));
         }
-        part.zeros = values.iter().map(|value| u64::from(*value == 0.0)).sum();
-        let edges = edges_of(values);
-        part.set_edges(dtype, edges);
-        // Integers of 64 bits may be no doubles.
-        let eights = bytes.as_chunks::<8>().0.iter();
-        match dtype {
-            Dtype::I64 => part.set_exact(eights.map(|bytes| i64::from_le_bytes(*bytes))),
-            Dtype::U64 => part.set_exact(eights.map(|bytes| u64::from_le_bytes(*bytes))),
-            _ => {}
+        let zeros = values.iter().map(|value| counted(*value)).filter(|(value, _)| *value == 0.0);
+        part.zeros = zeros.map(|(_, count)| count).sum();
+        let wider = |[least, largest]: [f64; 2], value| {
+            [if value < least { value } else { least }, if value > largest { value } else { largest }]
+        };
+        if let Some(first) = values.first() {
+            let parts =
+                side_by_side(values, [counted(*first).0; 2], |edges, value| wider(edges, counted(value).0));
+            let edges = parts.into_iter().flatten().fold(parts[0], wider);
+            [part.min, part.max] = edges.map(|edge| Some(Edge::of(dtype, edge)));
         }
-        let largest = edges.map_or(0.0, |[least, largest]| least.abs().max(largest.abs()));
-        part.moments = Moments::of(values, largest);
+        part.moments = Moments::of(values, counted);
         part
     }
 
-    /// Sets the smallest and the largest value, which are doubles.
-    pub fn set_edges(&mut self, dtype: Dtype, edges: Option<[f64; 2]>) {
-        [self.min, self.max] = edges.map_or([None; 2], |edges| edges.map(|edge| Some(Edge::of(dtype, edge))));
+    /// Sets the extremes of elements whose integers may be no doubles.
+    pub fn set_integers(&mut self, dtype: Dtype, bytes: &[u8]) {
+        let eights = bytes.as_chunks::<8>().0.iter();
+        match dtype {
+            Dtype::I64 => self.set_exact(eights.map(|bytes| i64::from_le_bytes(*bytes))),
+            Dtype::U64 => self.set_exact(eights.map(|bytes| u64::from_le_bytes(*bytes))),
+            _ => {}
+        }
     }
 
     fn set_exact<T: Ord + Into<i128>>(&mut self, values: impl Iterator<Item = T> + Clone) {
@@ -100,7 +105,7 @@ impl Part {
     }
 
     /// Whether a value is finite; otherwise it is counted so many times.
-    pub fn is_finite(&mut self, value: f64, count: u64) -> bool {
+    fn is_finite(&mut self, (value, count): (f64, u64)) -> bool {
         match value {
             value if value.is_nan() => self.nan += count,
             f64::INFINITY => self.inf += count,
@@ -127,26 +132,8 @@ impl Part {
     }
 }
 
-/// The values of whole elements. 64-bit integers are rounded to the nearest double.
+/// The values of whole elements; two for each of C64. 64-bit integers are rounded to the nearest double.
 pub fn decode(dtype: Dtype, bytes: &[u8], values: &mut Vec<f64>) {
-    values.clear();
-    let (fours, eights) = (bytes.as_chunks::<4>().0.iter(), bytes.as_chunks::<8>().0.iter());
-    match dtype {
-        Dtype::F64 => values.extend(eights.map(|bytes| f64::from_le_bytes(*bytes))),
-        Dtype::I64 => values.extend(eights.map(|bytes| i64::from_le_bytes(*bytes) as f64)),
-        Dtype::U64 => values.extend(eights.map(|bytes| u64::from_le_bytes(*bytes) as f64)),
-        Dtype::I32 => values.extend(fours.map(|bytes| f64::from(i32::from_le_bytes(*bytes)))),
-        Dtype::U32 => values.extend(fours.map(|bytes| f64::from(u32::from_le_bytes(*bytes)))),
-        // C64 has two values.
-        Dtype::F32 | Dtype::C64 => values.extend(fours.map(|bytes| f64::from(f32::from_le_bytes(*bytes)))),
-        narrow => Decoder::new(narrow).decode(bytes, values).expect("whole elements"),
-    }
-}
-
-fn edges_of(values: &[f64]) -> Option<[f64; 2]> {
-    let wider = |[least, largest]: [f64; 2], value| {
-        [if value < least { value } else { least }, if value > largest { value } else { largest }]
-    };
-    let parts = side_by_side(values, [*values.first()?; 2], wider);
-    Some(parts.into_iter().flatten().fold(parts[0], wider))
+    let dtype = if dtype == Dtype::C64 { Dtype::F32 } else { dtype };
+    Decoder::new(dtype).decode_doubles(bytes, values).expect("whole elements");
 }

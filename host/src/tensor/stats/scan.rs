@@ -3,24 +3,23 @@
 use crate::error::Error;
 use crate::input::model::{Tensor, threads_for};
 use crate::input::remote;
-use crate::tensor::stats::counts::{Counts, FEW, Scale};
+use crate::tensor::stats::counts::{Counts, FEW};
 use crate::tensor::stats::part::Part;
 use crate::tensor::stats::spread::Spread;
 use crate::threads::in_order_within;
 use crate::work::Work;
 use embedded_safetensors::Dtype;
-use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
-use std::{mem, slice};
+use std::slice;
 
 /// Bytes read at a time: whole elements, and whole blocks, of every dtype.
 const PIECE: usize = 3 << 16;
 /// Bytes that one thread takes at a time. The moments of each are merged in the order of the data.
 const SPAN: u64 = 16 * PIECE as u64;
-/// The most spans that are counted or wait at a time: their counters take up to 8 MiB each for doubles, and
-/// 1.1 MiB for others. The counters of the whole tensor take twice as much.
-const DOUBLES: usize = 3;
-const OTHERS: usize = 32;
+/// The most spans that are counted or wait at a time: their counters take up to 16 MiB each for doubles, and
+/// 2 MiB for others. The counters of the whole tensor take as much.
+const DOUBLES: usize = 2;
+const OTHERS: usize = 16;
 
 /// A tensor and its statistics.
 pub struct Row<'m> {
@@ -43,36 +42,29 @@ impl Row<'_> {
 /// A file cannot be read; the user has interrupted the work.
 pub fn measure<'m>(tensors: &[Tensor<'m>], work: &Work) -> Result<Vec<Row<'m>>, Error> {
     remote::expect(tensors.iter().copied());
-    let dtypes: BTreeSet<Dtype> = tensors.iter().map(|tensor| tensor.dtype()).collect();
-    let scales: BTreeMap<Dtype, Scale> = dtypes.iter().map(|dtype| (*dtype, Scale::of(*dtype))).collect();
     let parts = tensors.iter().flat_map(|tensor| spans(tensor.byte_len()).map(move |span| (*tensor, span)));
     let count = |(tensor, span): (Tensor<'m>, Range<u64>)| {
-        let (scale, is_whole) = (&scales[&tensor.dtype()], span == (0..tensor.byte_len()));
-        let (end, mut part, mut counts) = (span.end, Part::default(), scale.counts());
+        let (end, mut counts) = (span.end, Counts::new(tensor.dtype()));
         each_piece(&tensor, span, work, |_, bytes| {
-            scale.count(bytes, &mut counts, &mut part);
+            counts.count(bytes);
             None::<()>
         })?;
-        if is_whole {
-            let spread = scale.finish(counts, &mut part);
-            return Ok(Ok(Row { tensor, part, spread }));
-        }
-        Ok(Err((tensor, end, part, counts)))
+        Ok::<_, Error>((tensor, end, counts))
     };
-    let (mut rows, mut part, mut counts) = (Vec::new(), Part::default(), Counts::default());
-    let most = if dtypes.contains(&Dtype::F64) { DOUBLES } else { OTHERS };
-    in_order_within(most, parts, threads_for(tensors), count, |counted: Result<_, Error>| {
-        match counted? {
-            Ok(row) => rows.push(row),
-            Err((tensor, end, next, others)) => {
-                part.merge(&next);
-                counts.merge(others);
-                if end == tensor.byte_len() {
-                    let (mut part, counts) = (mem::take(&mut part), mem::take(&mut counts));
-                    let spread = scales[&tensor.dtype()].finish(counts, &mut part);
-                    rows.push(Row { tensor, part, spread });
-                }
-            }
+    let (mut rows, mut before) = (Vec::with_capacity(tensors.len()), None::<Counts>);
+    let has_doubles = tensors.iter().any(|tensor| tensor.dtype() == Dtype::F64);
+    let most = if has_doubles { DOUBLES } else { OTHERS };
+    in_order_within(most, parts, threads_for(tensors), count, |counted| {
+        let (tensor, end, mut counts) = counted?;
+        if let Some(mut all) = before.take() {
+            all.merge(counts);
+            counts = all;
+        }
+        if end < tensor.byte_len() {
+            before = Some(counts);
+        } else {
+            let (part, spread) = counts.finish();
+            rows.push(Row { tensor, part, spread });
         }
         Ok::<_, Error>(())
     })?;
