@@ -85,7 +85,7 @@ fn a_page_has_all_parts() {
         "<code>safetensors pack <span class=w>--set</span> format=pt FILE",
         "<td class=n>script<td><pre>firmware/app/training/train.py</pre>",
         "<summary><span class=n>fc4</span>",
-        "F16 · 10 × 400",
+        "F16 [10, 400]",
         "-0.3132 to 0.5571, mean -0.001871, std 0.08828, zeros 0 %",
     ] {
         assert!(page.contains(part), "{part}");
@@ -157,15 +157,17 @@ fn dtypes_have_different_colours() {
     let page = page(&place, "m", 0);
     let (_, legend) = page.split_once("<i class=k></i>header</span>").expect("a legend");
     let (legend, _) = legend.split_once("</div>").expect("a legend");
-    let mut classes: Vec<&str> =
-        legend.split("<i class=").skip(1).filter_map(|rest| rest.split('>').next()).collect();
-    assert_eq!(classes.len(), rows.len(), "{legend}");
-    classes.sort_unstable();
-    classes.dedup();
-    assert_eq!(classes.len(), rows.len(), "{classes:?}");
-    for class in classes.iter().flat_map(|class| class.trim_matches('"').split(' ')) {
-        assert!(page.contains(&format!(".{class}{{")), "{class} has no style");
-    }
+    let classes = legend.split("<i class=").skip(1).filter_map(|rest| rest.split('>').next());
+    let mut colours: Vec<&str> = classes
+        .map(|class| {
+            let (_, rule) = page.split_once(&format!(".{class}{{")).expect("a style");
+            rule.split('}').next().expect("its end")
+        })
+        .collect();
+    assert_eq!(colours.len(), rows.len(), "{legend}");
+    colours.sort_unstable();
+    colours.dedup();
+    assert_eq!(colours.len(), rows.len(), "{colours:?}");
 }
 
 /// Tensors too narrow to be seen are one column, with the colours of all their dtypes.
@@ -185,13 +187,13 @@ fn the_map_shows_all_dtypes_of_neighbours() {
     let (map, _) = map.split_once("</svg>").expect("a map");
     let columns = map.matches("<g>").count();
     assert!((100..=2001).contains(&columns), "{columns}");
-    for class in ["c0", "c1", "c2"] {
+    for class in ["F32", "BF16", "F16"] {
         let share = map.matches(&format!("<rect class={class} ")).count();
         assert!(share > columns * 9 / 10, "{class}: {share} of {columns}");
     }
     // Half of the bytes are F32, which is first everywhere.
-    assert!(map.contains("<rect class=c0 ") && map.contains(" height=28.0 "), "{}", &map[..2000]);
-    assert!(!map.contains("</title><rect class=c1 ") && !map.contains("</title><rect class=c2 "));
+    assert!(map.contains("<rect class=F32 ") && map.contains(" height=28.0 "), "{}", &map[..2000]);
+    assert!(!map.contains("</title><rect class=BF16 ") && !map.contains("</title><rect class=F16 "));
 }
 
 #[test]
@@ -201,8 +203,10 @@ fn names_that_are_empty_or_long_can_be_read() {
     let names = ["", ".x", "..", "a.b", "a.c", &long];
     let entries: Vec<String> =
         names.iter().zip(0..).map(|(name, index)| tensor(name, 8 * index, 8 * index + 8)).collect();
-    place.put("m", &file(format!("{{{}}}", entries.join(",")), &[1; 48]));
+    let metadata = format!(r#""__metadata__":{{"k":"{}"}}"#, "é".repeat(2001));
+    place.put("m", &file(format!("{{{metadata},{}}}", entries.join(",")), &[1; 48]));
     let page = page(&place, "m", 0);
+    assert!(page.contains(&("é".repeat(2000) + "<span class=dim>… 4,002 bytes in all</span>")), "{page}");
     assert!(page.contains("<code>&quot;&quot;</code>: the name is empty"), "{page}");
     for name in ["&quot;&quot;", ".x", "..", "b", "c"] {
         assert!(page.contains(&format!("<div class=n>{name}</div>")), "{name}: {page}");

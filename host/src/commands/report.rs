@@ -14,6 +14,7 @@ use crate::report;
 use crate::tensor::stats::measure;
 use crate::text::{grouped, shown_path};
 use std::ffi::OsStr;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Write one HTML page about a model: layout, tensors, statistics, metadata and findings
@@ -50,25 +51,27 @@ impl Run for Report {
         }
         // The last part of the path.
         let name = self.model.file_name().unwrap_or(self.model.as_os_str()).to_string_lossy();
-        let (page, verdict) = match Model::open(context, &self.model) {
+        let create = || Product::create(context, &output, self.force);
+        let (product, verdict) = match Model::open(context, &self.model) {
             Ok(model) => {
                 check_not_in_model(&model, &output)?;
                 let tensors: Vec<Tensor<'_>> = model.tensors().collect();
                 let rows = measure(&tensors, &context.work("reading", bytes_of(&tensors)))?;
-                (report::valid(&name, &model, &rows, &lint(context, &model, &[])?), Ok(()))
+                let (findings, mut product) = (lint(context, &model, &[])?, create()?);
+                report::valid(&name, &model, &rows, &findings, &mut product)?;
+                (product, Ok(()))
             }
             Err(error) if error.exit() == Exit::Bad => {
                 check_not_input(&self.model, &output)?;
-                (report::invalid(&name, &line(&error, usize::MAX)), Err(error))
+                let mut product = create()?;
+                product.put(report::invalid(&name, &line(&error, usize::MAX)).as_bytes())?;
+                (product, Err(error))
             }
             Err(error) => return Err(error),
         };
-        let mut product = Product::create(context, &output, self.force)?;
-        product.expect(page.len() as u64);
-        product.put(page.as_bytes())?;
         product.finish()?;
         verdict?;
-        let bytes = page.len() as u64;
+        let bytes = fs::metadata(&output).map_or(0, |page| page.len());
         let members = object! { output: output.to_string_lossy(), bytes };
         show(self.json, &about(&self.model, true, members), |out| {
             let (page, of) = (shown_path(&output), shown_path(&self.model));

@@ -1,7 +1,8 @@
 //! A file drawn to scale.
 
 use crate::input::model::{Model, Part, Tensor};
-use crate::report::Palette;
+use crate::print::facts::Facts;
+use crate::print::listing::shape_text;
 use crate::report::template::fill;
 use crate::text::{counted, grouped, human};
 
@@ -13,25 +14,25 @@ const HEIGHT: f64 = 56.0;
 const MOST: f64 = 2000.0;
 
 /// The maps of all files, and the legend.
-pub fn maps(model: &Model, palette: &Palette) -> String {
+pub fn maps(model: &Model, facts: &Facts) -> String {
     let (mut html, parts) = (String::new(), model.parts());
     for part in parts {
         let name = part.path().file_name().unwrap_or_default().to_string_lossy();
         html += &if parts.len() > 1 { fill("file", &[&name]) } else { String::new() };
-        let columns = columns(part, palette, WIDTH * parts.len() as f64 / MOST);
+        let columns = columns(part, facts, WIDTH * parts.len() as f64 / MOST);
         html += &fill("map", &[&columns, &grouped(part.index().summary().file_len())]);
     }
-    let colours: String = palette.0.iter().map(|dtype| palette.colour(*dtype)).collect();
+    let colours: String = facts.by_dtype.iter().map(|of| fill("colour", &[&of.dtype, &of.dtype])).collect();
     html + &fill("key", &[&colours])
 }
 
 /// The header and all tensors. Those of less than this width are one column with their neighbours, where each
 /// dtype has its share of the height.
-fn columns(part: &Part, palette: &Palette, least: f64) -> String {
+fn columns(part: &Part, facts: &Facts, least: f64) -> String {
     let summary = part.index().summary();
     let scale = WIDTH / (summary.file_len().max(1) as f64);
     let title = format!("header, {} bytes", grouped(summary.data_start));
-    let mut html = column(&[("k".to_owned(), 1)], 0.0, summary.data_start as f64 * scale, &title);
+    let mut html = column(&[("k", 1)], 0.0, summary.data_start as f64 * scale, &title);
     let tensors: Vec<Tensor<'_>> = part.tensors().filter(|tensor| tensor.byte_len() > 0).collect();
     let mut rest = &tensors[..];
     while let Some(first) = rest.first() {
@@ -39,9 +40,9 @@ fn columns(part: &Part, palette: &Palette, least: f64) -> String {
         let end = rest.iter().position(is_wide).unwrap_or(rest.len() - 1);
         let (together, others) = rest.split_at(end + 1);
         let (from, to) = (summary.data_start + first.begin(), summary.data_start + rest[end].end());
-        let parts = palette.0.iter().map(|dtype| {
-            let of_dtype = together.iter().filter(|tensor| tensor.dtype() == *dtype);
-            (palette.class(*dtype), of_dtype.map(|tensor| tensor.byte_len()).sum())
+        let parts = facts.by_dtype.iter().map(|of| {
+            let of_dtype = together.iter().filter(|tensor| tensor.dtype() == of.dtype);
+            (of.dtype.name(), of_dtype.map(|tensor| tensor.byte_len()).sum())
         });
         let parts: Vec<_> = parts.filter(|(_, bytes)| *bytes > 0).collect();
         let title =
@@ -56,8 +57,7 @@ fn columns(part: &Part, palette: &Palette, least: f64) -> String {
 fn named(tensors: &[Tensor<'_>]) -> String {
     let widest = tensors.iter().rev().max_by_key(|tensor| tensor.byte_len());
     let named = widest.map_or(String::new(), |tensor| {
-        let dims = tensor.dims();
-        format!("{}, {} {:?}", tensor.name(), tensor.dtype(), &dims[..dims.len().min(16)])
+        format!("{}, {} {}", tensor.name(), tensor.dtype(), shape_text(tensor.dims()))
     });
     match tensors.len() as u64 {
         ..=1 => named,
@@ -66,7 +66,7 @@ fn named(tensors: &[Tensor<'_>]) -> String {
 }
 
 /// A column with a part for each of these classes, which have these shares of the height.
-fn column(parts: &[(String, u64)], x: f64, width: f64, title: &str) -> String {
+fn column(parts: &[(&str, u64)], x: f64, width: f64, title: &str) -> String {
     // Gaps between neighbours, which leave most of a narrow one.
     let width = format!("{:.2}", width - (width / 8.0).min(0.8));
     let (all, mut sum) = (parts.iter().map(|(_, share)| share).sum::<u64>().max(1) as f64, 0);

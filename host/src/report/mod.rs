@@ -3,13 +3,16 @@
 mod map;
 mod template;
 
+use crate::error::Error;
 use crate::input::model::Model;
 use crate::lint::Finding;
+use crate::output::file::Product;
 use crate::print::facts::Facts;
+use crate::print::listing::shape_text;
 use crate::print::tree::{Branch, Tree};
 use crate::tensor::stats::{Row, Spread};
 use crate::text::{counted, grouped, human, share_of, short};
-use embedded_safetensors::{Dtype, validate::Summary};
+use embedded_safetensors::validate::Summary;
 use std::collections::HashMap;
 use std::fmt::Display;
 use template::{beginning, fill, label};
@@ -25,45 +28,39 @@ const VALUE: usize = 2000;
 const PAIRS: usize = 200;
 /// With more tensors, only the first level is unfolded.
 const FEW: usize = 200;
-/// Longer shapes are cut.
-const DIMS: usize = 16;
 
-/// A colour for each dtype of a model, in order of appearance: eight colours in three shades.
-struct Palette(Vec<Dtype>);
+/// Stands for the tree. No text of a file has this character.
+const TREE: &str = "\0";
 
-impl Palette {
-    /// The class attribute's value: the colour, and from the ninth dtype on its shade.
-    fn class(&self, dtype: Dtype) -> String {
-        let place = self.0.iter().position(|known| *known == dtype).unwrap_or(0);
-        match place / 8 {
-            0 => format!("c{place}"),
-            shade => format!("\"c{} s{shade}\"", place % 8),
-        }
-    }
-
-    /// A dtype beside its colour.
-    fn colour(&self, dtype: Dtype) -> String {
-        fill("colour", &[&self.class(dtype), &dtype])
-    }
-}
-
-/// The page about a valid model.
-pub fn valid(name: &str, model: &Model, rows: &[Row<'_>], findings: &[Finding]) -> String {
+/// The page about a valid model, part by part: that of many tensors is long.
+///
+/// # Errors
+/// Those of `out`.
+pub fn valid(
+    name: &str,
+    model: &Model,
+    rows: &[Row<'_>],
+    findings: &[Finding],
+    out: &mut Product,
+) -> Result<(), Error> {
     let mut facts = Facts::new(&Summary { tensors: 0, data_start: 0, data_len: 0 }, 2);
     for row in rows {
         facts.count(row.tensor.dtype(), row.tensor.elements(), row.tensor.byte_len());
     }
-    let palette = Palette(facts.by_dtype.iter().map(|of| of.dtype).collect());
     let files = model.index().map(|_| format!(" in {}", counted(model.parts().len() as u64, "file")));
     let files = files.unwrap_or_default();
     let header: u64 = model.parts().iter().map(|part| part.index().summary().data_start).sum();
     let odd: u64 = rows.iter().map(|row| row.part.nan + row.part.infinities()).sum();
     let (tensors, parameters, odd) = (grouped(rows.len() as u64), grouped(facts.parameters()), grouped(odd));
-    let (size, header) = (human(model.file_lens()), human(header));
-    let (maps, findings) = (map::maps(model, &palette), lint(findings));
-    let (dtypes, metadata, tree) = (dtypes(&facts, &palette), metadata(model), tree(rows, &palette));
+    let (size, header, maps) = (human(model.file_lens()), human(header), map::maps(model, &facts));
+    let (findings, dtypes, metadata) = (lint(findings), dtypes(&facts), metadata(model));
     let facts: [&dyn Display; 6] = [&files, &tensors, &parameters, &size, &header, &odd];
-    page(name, &fill("valid", &[&facts[..], &[&maps, &findings, &dtypes, &metadata, &tree]].concat()))
+    let page =
+        page(name, &fill("valid", &[&facts[..], &[&maps, &findings, &dtypes, &metadata, &TREE]].concat()));
+    let (begin, end) = page.split_once(TREE).unwrap_or((&page, ""));
+    out.put(begin.as_bytes())?;
+    tree(rows, out)?;
+    out.put(end.as_bytes())
 }
 
 /// The page about an invalid file: what `check` says of it.
@@ -111,12 +108,12 @@ fn commands(text: &str) -> String {
     text.split('`').enumerate().map(mark).collect()
 }
 
-fn dtypes(facts: &Facts, palette: &Palette) -> String {
+fn dtypes(facts: &Facts) -> String {
     let all: u128 = facts.by_dtype.iter().map(|of| of.bytes).sum();
     let rows = facts.by_dtype.iter().map(|of| {
         let (tensors, elements, size) = (grouped(of.tensors), grouped(of.elements), human(of.bytes));
         let share = share_of(of.bytes, all);
-        fill("dtype", &[&palette.colour(of.dtype), &tensors, &elements, &size, &share])
+        fill("dtype", &[&of.dtype, &of.dtype, &tensors, &elements, &size, &share])
     });
     fill("dtypes", &[&rows.collect::<String>()])
 }
@@ -133,39 +130,32 @@ fn metadata(model: &Model) -> String {
 }
 
 /// The tree of all tensors.
-fn tree(rows: &[Row<'_>], palette: &Palette) -> String {
+fn tree(rows: &[Row<'_>], out: &mut Product) -> Result<(), Error> {
     let tensors: Vec<_> = rows.iter().map(|row| row.tensor).collect();
     let by_name: HashMap<&str, &Row<'_>> = rows.iter().map(|row| (row.tensor.name(), row)).collect();
-    let (tree, mut html, mut open) = (Tree::of(&tensors), String::new(), Vec::new());
+    let (tree, mut open) = (Tree::of(&tensors), Vec::new());
     for branch in tree.branches() {
-        while open.last().is_some_and(|depth| *depth >= branch.depth) {
-            open.pop();
-            html += "</details>";
+        while open.pop_if(|depth| *depth >= branch.depth).is_some() {
+            out.put(b"</details>")?;
         }
-        html += &match branch.tensor.and_then(|tensor| by_name.get(tensor.name())) {
-            Some(row) => leaf(&branch, row, palette),
-            None => {
-                open.push(branch.depth);
-                let unfolded = if rows.len() <= FEW || branch.depth == 0 { " open" } else { "" };
-                let (tensors, size) = (counted(branch.tensors.unwrap_or(0), "tensor"), human(branch.bytes));
-                let parameters = counted(branch.parameters, "parameter");
-                let name = label(&branch.name);
-                fill("group of tensors", &[&unfolded, &name, &tensors, &parameters, &size])
-            }
-        };
+        if let Some(row) = branch.tensor.and_then(|tensor| by_name.get(tensor.name())) {
+            out.put(leaf(&branch, row).as_bytes())?;
+            continue;
+        }
+        open.push(branch.depth);
+        let unfolded = if rows.len() <= FEW || branch.depth == 0 { " open" } else { "" };
+        let (tensors, size) = (counted(branch.tensors.unwrap_or(0), "tensor"), human(branch.bytes));
+        let (name, parameters) = (label(&branch.name), counted(branch.parameters, "parameter"));
+        out.put(fill("group of tensors", &[&unfolded, &name, &tensors, &parameters, &size]).as_bytes())?;
     }
-    html + &"</details>".repeat(open.len())
+    out.put("</details>".repeat(open.len()).as_bytes())
 }
 
-fn leaf(branch: &Branch<'_, '_>, Row { tensor, part, spread, .. }: &Row<'_>, palette: &Palette) -> String {
-    let shape: Vec<String> = tensor.dims().iter().take(DIMS).map(|dim| grouped(*dim)).collect();
-    let more = if tensor.dims().len() > DIMS { " × …" } else { "" };
-    let shape = if shape.is_empty() { "scalar".to_owned() } else { shape.join(" × ") + more };
-    let class = palette.class(tensor.dtype());
-    let histogram = spread.as_ref().map(|spread| fill("histogram", &[&class, &steps(spread)]));
+fn leaf(branch: &Branch<'_, '_>, Row { tensor, part, spread, .. }: &Row<'_>) -> String {
+    let histogram = spread.as_ref().map(|spread| fill("histogram", &[&tensor.dtype(), &steps(spread)]));
     let statistics = match (part.min, part.max) {
         (Some(min), Some(max)) => {
-            let (mean, deviation) = (short(part.moments.mean()), short(part.moments.deviation));
+            let (mean, deviation) = (short(part.moments.mean()), short(part.moments.deviation()));
             let zeros = share_of(part.zeros, part.values);
             format!("{min} to {max}, mean {mean}, std {deviation}, zeros {zeros}")
         }
@@ -177,7 +167,10 @@ fn leaf(branch: &Branch<'_, '_>, Row { tensor, part, spread, .. }: &Row<'_>, pal
     let odd: String = odd.map(|(count, what)| fill("odd", &[&grouped(count), &what])).collect();
     let (name, last, size) = (tensor.name(), label(&branch.name), human(branch.bytes));
     let histogram = histogram.unwrap_or_else(|| "<svg></svg>".to_owned());
-    fill("tensor", &[&name, &last, &tensor.dtype(), &shape, &size, &histogram, &statistics, &odd])
+    fill(
+        "tensor",
+        &[&name, &last, &tensor.dtype(), &shape_text(tensor.dims()), &size, &histogram, &statistics, &odd],
+    )
 }
 
 /// The steps of the histogram, whose height is 22.
