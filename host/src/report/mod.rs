@@ -1,22 +1,19 @@
 //! `report`: one HTML page about a model, which needs nothing else.
 
-mod map;
-mod template;
-
 use crate::error::Error;
-use crate::input::model::Model;
+use crate::input::model::{Model, Part, Tensor};
 use crate::lint::Finding;
 use crate::output::file::Product;
 use crate::print::facts::Facts;
 use crate::print::listing::shape_text;
 use crate::print::tree::{Branch, Tree};
 use crate::tensor::stats::{Row, Spread};
-use crate::text::{counted, grouped, human, share_of, short};
+use crate::text::{counted, fitted, grouped, human, share_of, short, shown_text};
 use embedded_safetensors::validate::Summary;
 use std::collections::HashMap;
 use std::fmt::Display;
-use template::{beginning, fill, label};
 
+const BLOCKS: &str = include_str!("page.html");
 const STYLE: &str = include_str!("style.css");
 /// The page has its hash.
 const SCRIPT: &str = include_str!("script.js");
@@ -28,6 +25,15 @@ const VALUE: usize = 2000;
 const PAIRS: usize = 200;
 /// With more tensors, only the first level is unfolded.
 const FEW: usize = 200;
+
+/// The widest name that is shown whole, in columns.
+const NAME: usize = 200;
+/// The width of a file, in units of the drawing.
+const WIDTH: f64 = 1000.0;
+/// The height of a file.
+const HEIGHT: f64 = 56.0;
+/// The most parts of all drawings together.
+const MOST: f64 = 2000.0;
 
 /// Stands for the tree. No text of a file has this character.
 const TREE: &str = "\0";
@@ -52,7 +58,7 @@ pub fn valid(
     let header: u64 = model.parts().iter().map(|part| part.index().summary().data_start).sum();
     let odd: u64 = rows.iter().map(|row| row.part.nan + row.part.infinities()).sum();
     let (tensors, parameters, odd) = (grouped(rows.len() as u64), grouped(facts.parameters()), grouped(odd));
-    let (size, header, maps) = (human(model.file_lens()), human(header), map::maps(model, &facts));
+    let (size, header, maps) = (human(model.file_lens()), human(header), maps(model, &facts));
     let (findings, dtypes, metadata) = (lint(findings), dtypes(&facts), metadata(model));
     let facts: [&dyn Display; 6] = [&files, &tensors, &parameters, &size, &header, &odd];
     let page =
@@ -178,4 +184,130 @@ fn steps(spread: &Spread) -> String {
     let most = u128::from(spread.bars.iter().max().copied().unwrap_or(1).max(1));
     let step = |count: &u64| 22 - u128::from(*count) * 20 / most - u128::from(*count > 0);
     spread.bars.iter().map(|count| format!("V{}h1", step(count))).collect()
+}
+
+/// The maps of all files, and the legend.
+fn maps(model: &Model, facts: &Facts) -> String {
+    let (mut html, parts) = (String::new(), model.parts());
+    for part in parts {
+        let name = part.path().file_name().unwrap_or_default().to_string_lossy();
+        html += &if parts.len() > 1 { fill("file", &[&name]) } else { String::new() };
+        let columns = columns(part, facts, WIDTH * parts.len() as f64 / MOST);
+        html += &fill("map", &[&columns, &grouped(part.index().summary().file_len())]);
+    }
+    let colours: String = facts.by_dtype.iter().map(|of| fill("colour", &[&of.dtype, &of.dtype])).collect();
+    html + &fill("key", &[&colours])
+}
+
+/// The header and all tensors. Those of less than this width are one column with their neighbours, where each
+/// dtype has its share of the height.
+fn columns(part: &Part, facts: &Facts, least: f64) -> String {
+    let summary = part.index().summary();
+    let scale = WIDTH / (summary.file_len().max(1) as f64);
+    let title = format!("header, {} bytes", grouped(summary.data_start));
+    let mut html = column(&[("k", 1)], 0.0, summary.data_start as f64 * scale, &title);
+    let tensors: Vec<Tensor<'_>> = part.tensors().filter(|tensor| tensor.byte_len() > 0).collect();
+    let mut rest = &tensors[..];
+    while let Some(first) = rest.first() {
+        let is_wide = |tensor: &Tensor<'_>| (tensor.end() - first.begin()) as f64 * scale >= least;
+        let end = rest.iter().position(is_wide).unwrap_or(rest.len() - 1);
+        let (together, others) = rest.split_at(end + 1);
+        let (from, to) = (summary.data_start + first.begin(), summary.data_start + rest[end].end());
+        let parts = facts.by_dtype.iter().map(|of| {
+            let of_dtype = together.iter().filter(|tensor| tensor.dtype() == of.dtype);
+            (of.dtype.name(), of_dtype.map(|tensor| tensor.byte_len()).sum())
+        });
+        let parts: Vec<_> = parts.filter(|(_, bytes)| *bytes > 0).collect();
+        let title =
+            format!("{}, bytes {} to {}, {}", named(together), grouped(from), grouped(to), human(to - from));
+        html += &column(&parts, from as f64 * scale, (to - from) as f64 * scale, &title);
+        rest = others;
+    }
+    html
+}
+
+/// The tensor with most bytes, and the number of the others.
+fn named(tensors: &[Tensor<'_>]) -> String {
+    let widest = tensors.iter().rev().max_by_key(|tensor| tensor.byte_len());
+    let named = widest.map_or(String::new(), |tensor| {
+        format!("{}, {} {}", tensor.name(), tensor.dtype(), shape_text(tensor.dims()))
+    });
+    match tensors.len() as u64 {
+        ..=1 => named,
+        all => format!("{named} and {}", counted(all - 1, "small tensor")),
+    }
+}
+
+/// A column with a part for each of these classes, which have these shares of the height.
+fn column(parts: &[(&str, u64)], x: f64, width: f64, title: &str) -> String {
+    // Gaps between neighbours, which leave most of a narrow one.
+    let width = format!("{:.2}", width - (width / 8.0).min(0.8));
+    let (all, mut sum) = (parts.iter().map(|(_, share)| share).sum::<u64>().max(1) as f64, 0);
+    let y = |sum: u64| (sum as f64 / all * HEIGHT * 10.0).round() / 10.0;
+    let mut drawn = String::new();
+    for (class, share) in parts {
+        let (top, bottom) = (y(sum), y(sum + share));
+        sum += share;
+        drawn += &fill("part", &[class, &format!("{x:.2}"), &top, &width, &format!("{:.1}", bottom - top)]);
+    }
+    fill("column", &[&title, &drawn])
+}
+
+/// Fills a block of the page with values, in the order of its placeholders. Values are escaped, but those of
+/// `{!…}`, which are HTML.
+fn fill(name: &str, values: &[&dyn Display]) -> String {
+    let mut blocks = BLOCKS.split("<!-- ").filter_map(|block| block.split_once(" -->\n"));
+    let block = blocks.find(|(known, _)| *known == name).map_or("", |(_, block)| block);
+    let (mut html, mut values) = (String::new(), values.iter());
+    for part in block.trim_end_matches('\n').split_inclusive('}') {
+        let (text, placeholder) = part.split_once('{').unwrap_or((part, ""));
+        html += text;
+        html += &match placeholder.chars().next().and_then(|first| Some((first, values.next()?))) {
+            Some(('!', value)) => value.to_string(),
+            Some((_, value)) => escaped(&value.to_string()),
+            None => String::new(),
+        };
+    }
+    html
+}
+
+/// Escapes text for HTML, and its control, invisible and bidirectional characters as on a terminal.
+fn escaped(text: &str) -> String {
+    let text = shown_text(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    text.replace('"', "&quot;").replace('\'', "&#39;")
+}
+
+/// A name, in quotes if it begins or ends where nothing is to be seen, and without its middle if it is long.
+fn label(name: &str) -> String {
+    let shown = fitted(&shown_text(name), NAME);
+    if name.is_empty() || name.trim() != name { format!("\"{shown}\"") } else { shown }
+}
+
+/// The beginning of a long text, and how much is left out, as HTML.
+fn beginning(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => fill("cut", &[&&text[..end], &grouped(text.len() as u64)]),
+        None => fill("text", &[&text]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::BLOCKS;
+    use base64::{Engine, engine::general_purpose::STANDARD};
+    use sha2::{Digest, Sha256};
+
+    /// No other script may run, whatever a browser takes for one. The policy comes before the first text of a
+    /// file.
+    #[test]
+    fn the_policy_allows_only_the_script_of_the_page() {
+        let hash = STANDARD.encode(Sha256::digest(super::SCRIPT));
+        let policy = format!(
+            "<meta http-equiv=Content-Security-Policy content=\"default-src 'none'; \
+             style-src 'unsafe-inline'; script-src 'sha256-{hash}'\">\n"
+        );
+        let (head, rest) = BLOCKS.split_once("{name}").expect("a title");
+        assert!(head.contains(&policy), "{policy}");
+        assert!(rest.matches("<script").count() == 1 && rest.contains("<script>{!script}</script>"));
+    }
 }
