@@ -2,6 +2,8 @@
 #![cfg(unix)]
 
 use crate::support::{self, Place, Row, file, many, model, sound, tensor};
+use base64::{Engine, engine::general_purpose::STANDARD};
+use sha2::{Digest, Sha256};
 use std::fs;
 
 fn page(place: &Place, model: &str, code: i32) -> String {
@@ -62,6 +64,15 @@ fn a_page_needs_nothing_else() {
         place.put("m", b"no model");
         page(&place, "m", 1)
     }] {
+        // No other script may run. The policy comes before the first text of a file.
+        let (_, script) = page.split_once("<script>").expect("a script");
+        let hash = Sha256::digest(script.split_once("</script>").expect("its end").0);
+        let policy = format!(
+            "<meta http-equiv=Content-Security-Policy content=\"default-src 'none'; \
+             style-src 'unsafe-inline'; script-src 'sha256-{}'\">\n",
+            STANDARD.encode(hash)
+        );
+        assert!(page.split_once("<title>").expect("a title").0.contains(&policy), "{policy}");
         // Comments of the script are no references.
         let code: String = page.lines().filter(|line| !line.trim_start().starts_with("// ")).collect();
         for reference in ["http:", "https:", "//", "src=", "href=", "url(", "@import"] {
