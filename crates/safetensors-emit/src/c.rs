@@ -26,18 +26,18 @@ pub fn write(constants: &Constants<'_>, prefix: &str, out: &mut impl Write) -> i
     for (name, value, about) in &numbers {
         writeln!(out, "/* {about} */\n#define {name} {value}")?;
     }
-    let mut requests = Vec::new();
+    let mut requests = 0;
     for (tensor, base) in constants.tensors().zip(&identifiers) {
         macros(constants, &tensor, base, out)?;
         match obstacle(&tensor) {
             Some(why) => writeln!(out, "/* No REQUEST: {why} */")?,
             None => {
-                writeln!(out, "#define {base}_REQUEST {}", requests.len())?;
-                requests.push(request(&tensor));
+                writeln!(out, "#define {base}_REQUEST {requests}")?;
+                requests += 1;
             }
         }
     }
-    list(prefix, &requests, identifiers.len() - requests.len(), out)?;
+    list(constants, prefix, requests, out)?;
     table(constants, prefix, &identifiers, out)?;
     metadata(constants, prefix, out)?;
     writeln!(out, "\n#endif")
@@ -150,20 +150,26 @@ fn request(tensor: &FileTensor<'_>) -> String {
     format!("SFT_REQUIRED({name}, SFT_{dtype}, {rank}, {dims})")
 }
 
-/// The initialiser of the requests. There is none if it would be empty, which C forbids.
-fn list(prefix: &str, requests: &[String], left_out: usize, out: &mut impl Write) -> io::Result<()> {
-    if requests.is_empty() {
+/// The initialiser of so many requests. There is none if it would be empty, which C forbids.
+fn list(constants: &Constants<'_>, prefix: &str, requests: usize, out: &mut impl Write) -> io::Result<()> {
+    if requests == 0 {
         writeln!(out, "\n/* There is no {prefix}_REQUESTS, because no tensor can be requested */")?;
     } else {
+        let left_out = constants.tensors().count() - requests;
         let but = if left_out == 0 { String::new() } else { format!(" but {left_out}") };
         writeln!(
             out,
             "\n/* Requests of all tensors{but}, in the order of the data. They need safetensors.h:"
         )?;
         writeln!(out, " *     static const sft_request REQUESTS[] = {prefix}_REQUESTS; */")?;
-        writeln!(out, "#define {prefix}_REQUESTS {{ \\\n    {} }}", requests.join(", \\\n    "))?;
+        write!(out, "#define {prefix}_REQUESTS {{")?;
+        let all = constants.tensors().filter(|tensor| obstacle(tensor).is_none()).enumerate();
+        for (index, tensor) in all {
+            write!(out, "{} \\\n    {}", if index == 0 { "" } else { "," }, request(&tensor))?;
+        }
+        writeln!(out, " }}")?;
     }
-    writeln!(out, "#define {prefix}_REQUEST_COUNT {}", requests.len())
+    writeln!(out, "#define {prefix}_REQUEST_COUNT {requests}")
 }
 
 /// A macro that calls another one for each tensor.

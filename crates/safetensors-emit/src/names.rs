@@ -29,7 +29,9 @@ impl Identifiers {
             number += 1;
             if self.is_free(&candidate) {
                 self.tensors.insert(candidate.clone());
-                self.tried.insert(wanted.to_owned(), number);
+                if candidate != wanted {
+                    self.tried.insert(wanted.to_owned(), number);
+                }
                 return candidate;
             }
         }

@@ -18,7 +18,7 @@ use embedded_safetensors::write::Placement;
 use safetensors_files::{ModelEditor, SaveMethod};
 use serde::Serialize;
 use std::fs;
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 /// Make a file from tensors of other files: select, merge, rename, order, align
@@ -206,7 +206,7 @@ impl Pack {
             let (tensors, bytes) = (counted(lines.len() as u64, "tensor"), counted(bytes, "byte"));
             writeln!(out, "{output}{tensors}, {bytes}{how}")?;
             if self.dry_run {
-                table(lines).print(&mut out)?;
+                table(lines, &mut out)?;
             }
             padding.print(&mut out)
         })
@@ -230,11 +230,10 @@ fn planned<'c>((entry, begin, end): &Line<'c, '_>) -> impl Serialize + use<'c> {
     }
 }
 
-fn table(lines: &[Line<'_, '_>]) -> Table {
+fn table(lines: &[Line<'_, '_>], out: &mut impl Write) -> io::Result<()> {
     let [name, dtype, shape, from] = ["tensor", "dtype", "shape", "from"].map(|title| (title, Side::Left));
     let [begin, end] = ["begin", "end"].map(|title| (title, Side::Right));
-    let mut table = Table::new([name, dtype, shape, begin, end, from]).optional(&["end", "begin"]);
-    for (entry, begin, end) in lines {
+    let row = |(entry, begin, end): &Line<'_, '_>| {
         let cells = entry.map(|entry| {
             let (tensor, file) = (&entry.tensor, shown_path(entry.file()));
             let is_renamed = entry.name != tensor.name();
@@ -243,7 +242,8 @@ fn table(lines: &[Line<'_, '_>]) -> Table {
         });
         let cells = cells.unwrap_or_else(|| ["(padding)", "U8", "", ""].map(str::to_owned));
         let ([name, dtype, shape, from], [begin, end]) = (cells, [begin, end].map(u64::to_string));
-        table.push([name, dtype, shape, begin, end, from]);
-    }
-    table
+        [name, dtype, shape, begin, end, from]
+    };
+    let table = Table::new([name, dtype, shape, begin, end, from]).optional(&["end", "begin"]);
+    table.print_rows(|| lines.iter().map(row), out)
 }

@@ -36,13 +36,20 @@ pub struct Quant {
     new: NewModel,
 }
 
-/// A tensor of the output: its name, dtype, shape and contents.
-type Planned<'m> = (String, Dtype, Vec<u64>, Source<'m>);
-
-enum Source<'m> {
-    /// Unchanged.
+/// A tensor of the output.
+enum Planned<'m> {
     Copy(Tensor<'m>),
-    Layer(&'m Layer<'m>, Part),
+    /// With its name, dtype and shape.
+    New(&'m Layer<'m>, (Part, String, Dtype, [u64; 2])),
+}
+
+impl Planned<'_> {
+    fn spec(&self) -> TensorSpec<'_> {
+        match self {
+            Self::Copy(tensor) => TensorSpec::new(tensor.name(), tensor.dtype(), tensor.dims()),
+            Self::New(_, (_, name, dtype, dims)) => TensorSpec::new(name, *dtype, dims),
+        }
+    }
 }
 
 impl Run for Quant {
@@ -70,19 +77,15 @@ impl Run for Quant {
 fn plan<'m>(model: &'m Model, layers: &'m [Layer<'m>]) -> Result<(Vec<Planned<'m>>, Padding), Error> {
     let (tensors, padding) = model.without_padding()?;
     let others = tensors.into_iter().filter(|tensor| !layers.iter().any(|layer| layer.has(tensor.name())));
-    let mut planned: Vec<_> = others
-        .map(|tensor| {
-            (tensor.name().to_owned(), tensor.dtype(), tensor.dims().to_vec(), Source::Copy(tensor))
-        })
-        .collect();
+    let mut planned: Vec<_> = others.map(Planned::Copy).collect();
     for layer in layers {
-        for (part, name, dtype, dims) in layer.parts() {
-            if planned.iter().any(|(other, ..)| *other == name) {
+        for new in layer.parts() {
+            if planned.iter().any(|other| other.spec().name() == new.1) {
                 let sentence =
-                    format!("has a tensor {} beside {}", quoted(&name), quoted(layer.weights.name()));
+                    format!("has a tensor {} beside {}", quoted(&new.1), quoted(layer.weights.name()));
                 return Err(Error::about(model.path(), sentence));
             }
-            planned.push((name, dtype, dims.to_vec(), Source::Layer(layer, part)));
+            planned.push(Planned::New(layer, new));
         }
     }
     Ok((planned, padding))
@@ -103,12 +106,11 @@ impl Quant {
 
     /// Writes the file and returns its length.
     fn write(&self, context: &Context, model: &Model, tensors: &[Planned<'_>]) -> Result<u64, Error> {
-        let specs: Vec<_> =
-            tensors.iter().map(|(name, dtype, dims, _)| TensorSpec::new(name, *dtype, dims)).collect();
+        let specs: Vec<_> = tensors.iter().map(Planned::spec).collect();
         let work = context.work("writing", model.tensors().map(|tensor| tensor.byte_len()).sum());
-        self.new.write(context, model, &specs, |index, take| match &tensors[index].3 {
-            Source::Copy(tensor) => Sliced::whole(model, *tensor).bytes(&work, take),
-            Source::Layer(layer, part) => layer.make(*part, &work, take),
+        self.new.write(context, model, &specs, |index, take| match &tensors[index] {
+            Planned::Copy(tensor) => Sliced::whole(model, *tensor).bytes(&work, take),
+            Planned::New(layer, (part, ..)) => layer.make(*part, &work, take),
         })
     }
 

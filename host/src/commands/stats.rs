@@ -72,10 +72,11 @@ impl Stats {
     fn show(&self, context: &Context, file: &Path, json: bool) -> Outcome {
         let model = Model::open(context, file)?;
         let tensors = self.selection.tensors_of(&model)?;
-        let mut rows = measure(&tensors, &context.work("reading", bytes_of(&tensors)))?;
+        let all = measure(&tensors, &context.work("reading", bytes_of(&tensors)))?;
         model.check_unchanged()?;
-        let (count, mut all) = (rows.len(), Part::default());
-        rows.iter().for_each(|row| all.merge(&row.part));
+        let (count, mut total) = (all.len(), Part::default());
+        all.iter().for_each(|row| total.merge(&row.part));
+        let mut rows: Vec<&Row<'_>> = all.iter().collect();
         match self.sort {
             Some(Key::Name) => rows.sort_by_key(|row| row.tensor.name()),
             // The largest number first; tensors without one last.
@@ -83,13 +84,13 @@ impl Stats {
             None => {}
         }
         rows.truncate(self.top.map_or(usize::MAX, NonZero::get));
-        let (bytes, tensors) = (model.file_lens(), List(rows.iter().map(entry)));
-        let more = Listing { bytes, tensors, total: all, quantile_error: ERROR };
+        let (bytes, tensors) = (model.file_lens(), List(rows.iter().map(|row| entry(row))));
+        let more = Listing { bytes, tensors, total, quantile_error: ERROR };
         show(json, &about(model.path(), true, more), |mut out| {
             Sound::of(&model).write(file, &mut out)?;
             if count > 0 {
                 table(&rows, &mut out)?;
-                total(&rows, count, &all, &mut out)?;
+                print_total(&rows, count, &total, &mut out)?;
             }
             Ok(())
         })?;
@@ -115,7 +116,7 @@ impl Key {
 }
 
 /// Prints the table.
-fn table(rows: &[Row<'_>], out: &mut impl Write) -> io::Result<()> {
+fn table(rows: &[&Row<'_>], out: &mut impl Write) -> io::Result<()> {
     let texts = ["tensor", "dtype"].map(|title| (title, Side::Left));
     let numbers = NUMBERS.map(|title| (title, Side::Right));
     let columns = texts.into_iter().chain(numbers).chain([("histogram", Side::Left)]);
@@ -150,7 +151,7 @@ fn sparkline(spread: &Spread) -> String {
 }
 
 /// Prints what is known about all of so many tensors together, and what the table does not say.
-fn total(rows: &[Row<'_>], count: usize, all: &Part, out: &mut impl Write) -> io::Result<()> {
+fn print_total(rows: &[&Row<'_>], count: usize, all: &Part, out: &mut impl Write) -> io::Result<()> {
     let mut line = format!("  total: {}, {}", counted(count as u64, "tensor"), counted(all.values, "value"));
     if let (Some(min), Some(max)) = (all.min, all.max) {
         let (mean, deviation) = (short(all.moments.mean()), short(all.moments.deviation()));

@@ -7,7 +7,7 @@ use crate::input::model::{Model, Padding, Tensor};
 use crate::text::{quoted, shown_path};
 use embedded_safetensors::write::TensorSpec;
 use safetensors_files::ModelEditor;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 /// A tensor and its new name.
@@ -125,6 +125,9 @@ impl<'m> Contents<'m> {
     /// # Errors
     /// Two tensors have one name, and neither is preferred.
     pub fn unite(&mut self, prefer: Option<Prefer>) -> Result<(), Error> {
+        if self.names().collect::<HashSet<_>>().len() == self.entries.len() {
+            return Ok(());
+        }
         let mut indices = HashMap::new();
         let mut united: Vec<Entry<'m>> = Vec::with_capacity(self.entries.len());
         for entry in self.entries.drain(..) {

@@ -30,6 +30,24 @@ pub fn write(name: &str, path: &str) -> io::Result<()> {
         }
         "tensors" => header(&mut out, &tensors(0..TENSORS), TENSORS),
         "reversed" => header(&mut out, &tensors((0..TENSORS).rev()), TENSORS),
+        // The first three are a layer of GPTQ.
+        "layers" => {
+            let layer = [
+                ("qweight", "I32", "4,8", 0, 128),
+                ("qzeros", "I32", "1,1", 128, 132),
+                ("scales", "F16", "1,8", 132, 148),
+            ];
+            let layer = layer.map(|(name, dtype, shape, begin, end)| {
+                format!(
+                    r#""l.{name}":{{"dtype":"{dtype}","shape":[{shape}],"data_offsets":[{begin},{end}]}},"#
+                )
+            });
+            header(
+                &mut out,
+                &tensors(148..TENSORS).replacen('{', &format!("{{{}", layer.concat()), 1),
+                TENSORS,
+            )
+        }
         "huge" => {
             let text = format!(r#"{{"a":{{"dtype":"U8","shape":[{HUGE}],"data_offsets":[0,{HUGE}]}}}}"#);
             header(&mut out, &text, 0)?;

@@ -23,7 +23,7 @@ const OTHERS: u64 = 16 * MIB + CODE;
 /// Each entry of the header has more than 64 bytes.
 const HEADER: u64 = 64 * TENSORS;
 /// ... for counters of statistics, ...
-const COUNTERS: u64 = 40 * MIB;
+const COUNTERS: u64 = 48 * MIB;
 /// ... and for a transposed array.
 const TURNED: u64 = 52 * MIB;
 /// `convert` and `scan`, ...
@@ -39,7 +39,7 @@ const OWN: u64 = MIB;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Commands with files, which are written before, behind an `@`, and with exit codes other than 0.
-const COMMANDS: [(u64, &[&str]); 9] = [
+const COMMANDS: [(u64, &[&str]); 12] = [
     (
         CHECKED,
         &[
@@ -71,9 +71,19 @@ const COMMANDS: [(u64, &[&str]); 9] = [
             "hash --json @reversed",
             "decode @reversed",
             "slice @reversed t7= -o part",
+            "lint @reversed => 1",
+            "lint --json @reversed => 1",
+            "pack @reversed -o packed",
+            "pack @reversed --dry-run",
+            "quant @layers --from gptq -o rewritten",
+            "emit @reversed --lang c",
+            "emit @reversed --lang rust",
         ],
     ),
-    (OTHERS + 3 * HEADER + 1500 * TENSORS, &["inspect --tree @reversed"]),
+    (OTHERS + 2 * (3 * HEADER + 100 * TENSORS), &["diff @reversed @tensors", "diff @layers @tensors => 1"]),
+    (OTHERS + 3 * HEADER + 150 * TENSORS, &["split @reversed -o parts --max-size 60000"]),
+    (OTHERS + 3 * HEADER + 650 * TENSORS, &["stats @reversed", "stats --json --sort max @reversed"]),
+    (OTHERS + 3 * HEADER + 1500 * TENSORS, &["inspect --tree @reversed", "report @reversed -o page.html"]),
     (
         OTHERS,
         &[

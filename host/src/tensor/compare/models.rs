@@ -74,7 +74,8 @@ impl Comparison<'_> {
     }
 }
 
-/// Reads and compares these tensors of both models, and their metadata.
+/// Reads and compares these tensors of both models, and their metadata. The tensors are all of a model, or
+/// are chosen by their names.
 ///
 /// # Errors
 /// One cannot be read, or has changed; interruption by the user.
@@ -84,20 +85,20 @@ pub fn compare<'m>(
     (b, in_b): (&'m Model, Vec<Tensor<'m>>),
     policy: &Policy,
 ) -> Result<Comparison<'m>, Error> {
-    let mut others: HashMap<&str, Tensor<'m>> = in_b.iter().map(|tensor| (tensor.name(), *tensor)).collect();
+    let threads = threads_for(&in_a).min(threads_for(&in_b));
     let (mut both, mut only_a) = (Vec::new(), Vec::new());
     for tensor in in_a {
-        match others.remove(tensor.name()) {
+        match b.find(tensor.name()) {
             Some(other) => both.push((tensor, other)),
             None => only_a.push(tensor),
         }
     }
-    let only_b: Vec<_> = in_b.into_iter().filter(|tensor| others.contains_key(tensor.name())).collect();
-    let read: Vec<Tensor<'_>> = both.iter().flat_map(|(a, b)| [*a, *b]).collect();
-    let work = context.work("comparing", bytes_of(&read));
+    let only_b: Vec<_> = in_b.into_iter().filter(|tensor| a.find(tensor.name()).is_none()).collect();
+    let bytes = both.iter().map(|(a, b)| a.byte_len().saturating_add(b.byte_len()));
+    let work = context.work("comparing", bytes.fold(0, u64::saturating_add));
     let pair = |(a, b): &(Tensor<'m>, Tensor<'m>)| Pair::of(a, b, policy, &work);
     remote::expect(both.iter().filter(|(a, b)| a.dims() == b.dims()).flat_map(|(a, b)| [*a, *b]));
-    let tensors = collect(&both, threads_for(&read), pair)?;
+    let tensors = collect(&both, threads, pair)?;
     let [only_in_a, only_in_b] = renamed(context, &only_a, &only_b)?;
     a.check_unchanged()?;
     b.check_unchanged()?;

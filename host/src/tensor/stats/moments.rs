@@ -26,7 +26,6 @@ impl Moments {
         });
         let [sum, squares] = [0, 1].map(|part| sums.iter().map(|sums| sums[part]).sum::<f64>());
         let rest = sum / all;
-        // What is not a number stays.
         Self { count, about, rest, squares: (squares - rest * sum).clamp(0.0, f64::INFINITY) }
     }
 
@@ -52,7 +51,9 @@ impl Moments {
 
     /// Of these values, not an estimate for a population that they are a sample of.
     pub fn deviation(&self) -> f64 {
-        (self.squares / self.count.max(1) as f64).sqrt()
+        // The distance of infinities is no number.
+        let squares = if self.squares.is_nan() { f64::INFINITY } else { self.squares };
+        (squares / self.count.max(1) as f64).sqrt()
     }
 }
 
