@@ -33,20 +33,12 @@ pub fn write(name: &str, path: &str) -> io::Result<()> {
         // The first three are a layer of GPTQ.
         "layers" => {
             let layer = [
-                ("qweight", "I32", "4,8", 0, 128),
-                ("qzeros", "I32", "1,1", 128, 132),
-                ("scales", "F16", "1,8", 132, 148),
+                r#""l.qweight":{"dtype":"I32","shape":[4,8],"data_offsets":[0,128]}"#,
+                r#""l.qzeros":{"dtype":"I32","shape":[1,1],"data_offsets":[128,132]}"#,
+                r#""l.scales":{"dtype":"F16","shape":[1,8],"data_offsets":[132,148]}"#,
             ];
-            let layer = layer.map(|(name, dtype, shape, begin, end)| {
-                format!(
-                    r#""l.{name}":{{"dtype":"{dtype}","shape":[{shape}],"data_offsets":[{begin},{end}]}},"#
-                )
-            });
-            header(
-                &mut out,
-                &tensors(148..TENSORS).replacen('{', &format!("{{{}", layer.concat()), 1),
-                TENSORS,
-            )
+            let all = tensors(148..TENSORS).replacen('{', &format!("{{{},", layer.join(",")), 1);
+            header(&mut out, &all, TENSORS)
         }
         "huge" => {
             let text = format!(r#"{{"a":{{"dtype":"U8","shape":[{HUGE}],"data_offsets":[0,{HUGE}]}}}}"#);

@@ -2,11 +2,18 @@
 
 use serde::{Serialize, Serializer};
 
+/// Adds a number to a sum and to what rounding has lost of it, with Knuth's exact sum of two.
+fn add([high, low]: [f64; 2], number: f64) -> [f64; 2] {
+    let sum = high + number;
+    let back = sum - high;
+    [sum, low + ((high - (sum - back)) + (number - back))]
+}
+
 /// The mean and the standard deviation of values. Where a sum is too large for a double, neither is finite.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Moments {
     count: u64,
-    /// A number near the mean, and the distance of the mean from it.
+    /// The rounded mean of a block, and the distance of the mean from it.
     about: f64,
     rest: f64,
     /// The sum of the squared distances from the mean.
@@ -18,15 +25,15 @@ impl Moments {
     pub fn of<V: Copy>(values: &[V], counted: impl Fn(V) -> (f64, u64)) -> Self {
         let count: u64 = values.iter().map(|value| counted(*value).1).sum();
         let (all, at) = (count.max(1) as f64, |value| (counted(value).0, counted(value).1 as f64));
-        let sums = side_by_side(values, 0.0, |sum, value| sum + at(value).0 * at(value).1);
-        let about = sums.iter().sum::<f64>() / all;
-        let sums = side_by_side(values, [0.0; 2], |[sum, squares], value| {
-            let (value, count) = (at(value).0 - about, at(value).1);
-            [sum + value * count, squares + value * value * count]
+        let sums = side_by_side(values, [0.0; 2], |sum, value| add(sum, at(value).0 * at(value).1));
+        let [high, low] = sums.into_iter().flatten().fold([0.0; 2], add);
+        let about = (high + low) / all;
+        let rest = ((-about).mul_add(all, high) + low) / all;
+        let squares = side_by_side(values, 0.0, |sum, value| {
+            sum + (at(value).0 - about) * (at(value).0 - about) * at(value).1
         });
-        let [sum, squares] = [0, 1].map(|part| sums.iter().map(|sums| sums[part]).sum::<f64>());
-        let rest = sum / all;
-        Self { count, about, rest, squares: (squares - rest * sum).clamp(0.0, f64::INFINITY) }
+        let squares = squares.iter().sum::<f64>() - rest * rest * all;
+        Self { count, about, rest, squares: squares.clamp(0.0, f64::INFINITY) }
     }
 
     /// Adds other values, as Chan, Golub and LeVeque do. The result depends on the order of the calls in its
