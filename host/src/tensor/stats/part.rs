@@ -69,8 +69,8 @@ impl fmt::Display for Edge {
 impl Part {
     /// Of values that occur so many times each. Leaves the finite ones.
     pub fn of<V: Copy>(dtype: Dtype, values: &mut Vec<V>, counted: impl Fn(V) -> (f64, u64)) -> Self {
-        let mut part = Self::default();
-        part.values = values.iter().map(|value| counted(*value).1).sum();
+        let count = values.iter().map(|value| counted(*value).1).sum();
+        let mut part = Self { values: count, ..Self::default() };
         if !values.iter().fold(true, |finite, value| finite & counted(*value).0.is_finite()) {
             values.retain(|value| part.is_finite(counted(*value)));
         }
