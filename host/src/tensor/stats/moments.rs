@@ -9,7 +9,7 @@ fn add([high, low]: [f64; 2], number: f64) -> [f64; 2] {
     [sum, low + ((high - (sum - back)) + (number - back))]
 }
 
-/// The mean and the standard deviation of values. Where a sum is too large for a double, neither is finite.
+/// The mean and the standard deviation of values. What a sum is too large for is not finite.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Moments {
     count: u64,
