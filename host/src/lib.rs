@@ -33,7 +33,7 @@ use safetensors_files::threads;
 use std::ffi::OsString;
 use std::sync::Arc;
 
-/// Runs the command with these words, of which the first is the name of the program. Returns the exit code.
+/// Runs the command with these words; the first is the name of the program. Returns the exit code.
 pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
     let secrets = Arc::new(Secrets::default());
     let words: Vec<OsString> = words.into_iter().collect();

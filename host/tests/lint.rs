@@ -153,6 +153,17 @@ fn each_code_has_a_file_with_exactly_it_and_a_twin_without() {
     }
 }
 
+/// A new name that is taken, and old names that no rule of `pack --rename` can stand for.
+#[test]
+fn a_command_that_would_fail_is_not_advised() {
+    let place = Place::new();
+    for (name, other) in [("a/b", "a.b"), (" a=b", "c"), ("a*/b", "c"), ("a\\u0000", "c")] {
+        place.put("m", &of(&format!("{},{}", tensor(name, 0, 8), tensor(other, 8, 16)), 16));
+        let run = place.run(["lint", "m"]);
+        assert!(run.out.contains("`safetensors pack FILE --rename OLD=NEW -o new.safetensors`"), "{run:?}");
+    }
+}
+
 /// A code without a case would not be tested.
 #[test]
 fn every_code_has_a_case() {

@@ -43,18 +43,26 @@ pub struct HubFile {
 pub(crate) const MAIN: &str = "main";
 const FORMS: &str = "write hf://owner/name, hf://owner/name@revision or hf://owner/name/path";
 
-/// Whether a URL is that of a page about a model, or about a file of it.
-fn is_page_of_hub(url: &Url) -> bool {
+/// The words of the path of a page about a model or a file of it, and how many of them name the model.
+fn page_of_hub(url: &Url) -> Option<(Vec<&str>, usize)> {
     let is_on_hub = Url::parse(ENDPOINT).is_ok_and(|hub| hub.has_origin_of(url));
-    let parts: Vec<&str> = url.path().split('/').filter(|part| !part.is_empty()).collect();
-    is_on_hub
-        && (parts.len() <= 2 || parts.iter().skip(1).take(2).any(|part| ["blob", "tree"].contains(part)))
+    let words: Vec<&str> = url.path().split('/').filter(|word| !word.is_empty()).collect();
+    let is = |at: usize, views: [&str; 2]| words.get(at).is_some_and(|word| views.contains(word));
+    let views = ["blob", "tree"];
+    let named = match words.len() {
+        0..=2 => 2,
+        _ if is(2, views) => 2,
+        // A model of the Hub without an owner, not one that is called so.
+        _ if is(1, views) && !is(2, ["resolve", "raw"]) => 1,
+        _ => return None,
+    };
+    is_on_hub.then_some((words, named))
 }
 
 /// The file that such a page shows: `owner/name/blob/revision/path`.
-fn file_of_page(url: &Url) -> Option<HubFile> {
-    let (repository, file) = url.path().trim_start_matches('/').split_once("/blob/")?;
-    let file = HubFile::parse(&format!("{repository}@{file}")).ok()?;
+fn file_of_page((words, named): (Vec<&str>, usize)) -> Option<HubFile> {
+    let path = words.get(named..)?.strip_prefix(&["blob"])?.join("/");
+    let file = HubFile::parse(&format!("{}@{path}", words[..named].join("/"))).ok()?;
     file.path.as_ref().is_some_and(|path| !path.contains('%')).then_some(file)
 }
 
@@ -102,11 +110,11 @@ impl Location {
             _ if text.starts_with(char::is_whitespace) => Err("it begins with a space"),
             None if text.get(..3).is_some_and(|start| start.eq_ignore_ascii_case("hf:")) => Err(FORMS),
             None if Self::is_remote(text) => Err("two slashes are needed after the colon"),
-            _ => Url::parse(text).and_then(|url| match is_page_of_hub(&url) {
-                true => {
-                    file_of_page(&url).map(Self::Hub).ok_or("it is a page of the Hub; write hf://owner/name")
+            _ => Url::parse(text).and_then(|url| match page_of_hub(&url) {
+                Some(page) => {
+                    file_of_page(page).map(Self::Hub).ok_or("it is a page of the Hub; write hf://owner/name")
                 }
-                false => Ok(Self::Url(url)),
+                None => Ok(Self::Url(url)),
             }),
         };
         parsed.map_err(|reason| RemoteError::new(Self::shown(text), RemoteErrorKind::Location { reason }))
@@ -250,6 +258,10 @@ mod tests {
         }
         let url = Location::parse("https://h/a.safetensors?download=true").unwrap();
         assert_eq!(url.to_string(), "https://h/a.safetensors?…");
+        for name in ["blob", "tree"] {
+            let url = format!("https://huggingface.co/o/{name}/resolve/main/m.st");
+            assert_eq!(Location::parse(&url).unwrap().to_string(), url);
+        }
     }
 
     #[test]
@@ -266,6 +278,7 @@ mod tests {
             ("hf://o/a?b", "write hf://owner/name"),
             ("ftp://h/a", "only http, https and hf"),
             ("hf:/o/n", "write hf://owner/name"),
+            ("https://huggingface.co/gpt2/tree/main", "page of the Hub"),
             ("HTTP:/h/a", "two slashes"),
             (" hf://o/n", "begins with a space"),
             ("https://huggingface.co/o/n", "write hf://owner/name"),

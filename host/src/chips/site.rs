@@ -42,9 +42,9 @@ impl UsedFlash {
         if let Some(bytes) = self.flash_size {
             chip.limit(bytes).map_err(Error::usage)?;
         }
-        let ranges = self.used.iter().map(|&(begin, end)| match begin {
-            Some(begin) => begin..end,
-            None => start..start.saturating_add(end),
+        let ranges = self.used.iter().map(|&Used { begin, len }| {
+            let begin = begin.unwrap_or(start);
+            begin..begin.saturating_add(len)
         });
         chip.used = ranges.collect();
         if let Some(firmware) = &self.firmware {

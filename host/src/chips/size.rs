@@ -33,16 +33,21 @@ pub fn alignment(text: &str) -> Result<u64, String> {
     }
 }
 
-/// Used flash: where it begins, if not at the beginning of all flash, and where it ends or how long it is.
-pub type Used = (Option<u64>, u64);
+/// Used flash.
+#[derive(Clone)]
+pub struct Used {
+    /// None for the beginning of all flash.
+    pub begin: Option<u64>,
+    pub len: u64,
+}
 
 /// `64K` or `0x08000000..0x08010000`.
 pub fn used(text: &str) -> Result<Used, String> {
     let Some((start, end)) = text.split_once("..") else {
-        return bytes(text).map(|bytes| (None, bytes));
+        return bytes(text).map(|len| Used { begin: None, len });
     };
     match (number(start), number(end)) {
-        (Some(start), Some(end)) if start < end => Ok((Some(start), end)),
+        (Some(start), Some(end)) if start < end => Ok(Used { begin: Some(start), len: end - start }),
         (Some(_), Some(_)) => Err("the range ends before it begins".to_owned()),
         _ => Err("not a range; write it like 0x08000000..0x08010000, or a size like 64K".to_owned()),
     }

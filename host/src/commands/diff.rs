@@ -23,7 +23,7 @@ pub struct Diff {
     #[arg(value_name = "B")]
     b: PathBuf,
 
-    /// Compare names, shapes and values only; otherwise dtypes and metadata must be the same, too
+    /// Compare names, shapes and values only: dtypes and metadata may differ
     #[arg(long)]
     values: bool,
 

@@ -38,14 +38,21 @@ impl Lint {
         let model = Model::open(context, file)?;
         let found = lint(context, &model, &self.allow)?;
         let warnings = found.iter().filter(|finding| finding.code.level() == Level::Warning).count();
-        let findings = found.iter().map(|one| object! { #[serde(flatten)] one, advice: one.advice(file) });
+        let advice = |one: &Finding| one.advice(file, |name| model.find(name).is_some());
+        let findings = found.iter().map(|one| object! { #[serde(flatten)] one, advice: advice(one) });
         let about = about(file, warnings == 0, object! { findings: List(findings) });
-        show(json, &about, |out| print(file, &found, warnings, out))?;
+        show(json, &about, |out| print(file, &found, warnings, advice, out))?;
         Ok(if warnings > 0 { Exit::Bad } else { Exit::Good })
     }
 }
 
-fn print(path: &Path, found: &[Finding], warnings: usize, out: &mut dyn Write) -> io::Result<()> {
+fn print(
+    path: &Path,
+    found: &[Finding],
+    warnings: usize,
+    advice: impl Fn(&Finding) -> String,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let file = shown_path(path);
     for group in found.chunk_by(|one, other| one.code == other.code) {
         let (code, more) = (group[0].code, group.len().saturating_sub(SHOWN) as u64);
@@ -59,7 +66,7 @@ fn print(path: &Path, found: &[Finding], warnings: usize, out: &mut dyn Write) -
         if more > 0 {
             writeln!(out, "    and {} more, which --json shows", grouped(more))?;
         }
-        writeln!(out, "    {}", group[0].advice(path))?;
+        writeln!(out, "    {}", advice(&group[0]))?;
     }
     let notes = (found.len() - warnings) as u64;
     writeln!(out, "{file}: {}, {}", counted(warnings as u64, "warning"), counted(notes, "note"))

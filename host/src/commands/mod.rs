@@ -132,15 +132,15 @@ pub struct Files {
 }
 
 impl Files {
-    /// Treats every file and returns the most severe exit code. Stops if standard output fails. A tensor of
-    /// the first file cannot follow it like another file.
+    /// Treats every file and returns the most severe exit code. Stops if standard output fails. A name of a
+    /// tensor among the files is an error with a proposal.
     fn each(&self, context: &Context, mut treat: impl FnMut(&Path, bool) -> Outcome) -> Outcome {
         check_stdin_once(&self.files)?;
-        let (first, mut others) = (&self.files[0], self.files.iter().skip(1));
-        let lost = others.find(|file| first.is_file() && !file.exists());
-        if let Some(name) = lost
-            && Model::open_header(context, first)
-                .is_ok_and(|model| model.find(&name.to_string_lossy()).is_some())
+        let first = &self.files[0];
+        let mut lost = self.files.iter().filter(|file| first.is_file() && !file.exists()).peekable();
+        if lost.peek().is_some()
+            && let Ok(model) = Model::open_header(context, first)
+            && let Some(name) = lost.find(|name| model.find(&name.to_string_lossy()).is_some())
         {
             return Err(Error::about(name, "is a tensor, not a file; choose it with `inspect --only`"));
         }

@@ -14,7 +14,6 @@ use crate::report;
 use crate::tensor::stats::measure;
 use crate::text::{grouped, shown_path};
 use std::ffi::OsStr;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Write one HTML page about a model: layout, tensors, statistics, metadata and findings
@@ -52,7 +51,7 @@ impl Run for Report {
         // The last part of the path.
         let name = self.model.file_name().unwrap_or(self.model.as_os_str()).to_string_lossy();
         let create = || Product::create(context, &output, self.force);
-        let (product, verdict) = match Model::open(context, &self.model) {
+        let (mut product, verdict) = match Model::open(context, &self.model) {
             Ok(model) => {
                 check_not_in_model(&model, &output)?;
                 let tensors: Vec<Tensor<'_>> = model.tensors().collect();
@@ -69,9 +68,9 @@ impl Run for Report {
             }
             Err(error) => return Err(error),
         };
+        let bytes = product.position()?;
         product.finish()?;
         verdict?;
-        let bytes = fs::metadata(&output).map_or(0, |page| page.len());
         let members = object! { output: output.to_string_lossy(), bytes };
         show(self.json, &about(&self.model, true, members), |out| {
             let (page, of) = (shown_path(&output), shown_path(&self.model));

@@ -101,7 +101,7 @@ impl Stats {
 impl Key {
     fn number(self, Row { part, .. }: &Row<'_>) -> f64 {
         let edges = part.min.map(Edge::nearest).zip(part.max.map(Edge::nearest));
-        match (self, edges) {
+        let number = match (self, edges) {
             (Self::Values, _) => part.values as f64,
             (Self::Zeros, _) => part.zeros as f64 / (part.values.max(1) as f64),
             (Self::NotFinite, _) => (part.nan + part.infinities()) as f64,
@@ -111,7 +111,8 @@ impl Key {
             (Self::Abs, Some((min, max))) => min.abs().max(max.abs()),
             (Self::Mean, _) => part.moments.mean(),
             (Self::Std, _) => part.moments.deviation(),
-        }
+        };
+        if number.is_nan() { f64::NEG_INFINITY } else { number }
     }
 }
 
@@ -165,6 +166,10 @@ fn print_total(rows: &[&Row<'_>], count: usize, all: &Part, out: &mut impl Write
             "  ~: a quantile of buckets, at most {ERROR} of it away, all counts and extremes are exact"
         );
         writeln!(out, "{}", wrapped(&line, ", ", terminal_width()))?;
+    }
+    let [sums, squares] = [all.moments.mean(), all.moments.deviation()].map(f64::is_finite);
+    if all.values > all.nan + all.infinities() && !(sums && squares) {
+        writeln!(out, "  inf, NaN: the sum of the values or of their squares is too large for a double")?;
     }
     if rows.iter().any(|row| row.tensor.dtype() == Dtype::C64) {
         writeln!(out, "  C64: the real and the imaginary part of an element are two values")?;

@@ -4,7 +4,7 @@ use super::{Error, Exit, NAMES, command_line};
 use crate::args::remote::hide_in_text;
 use crate::print::diagnostic::say;
 use crate::text::terminal::Stream;
-use crate::text::{did_you_mean, shown_text};
+use crate::text::{did_you_mean, shell_word};
 use clap::error::{ContextKind as Kind, ContextValue, ErrorKind};
 use clap::{Arg, Command};
 use std::ffi::OsString;
@@ -47,7 +47,11 @@ const TIPS: &[(&str, &str, &str)] = &[
     ("extract get", "", "`safetensors cat MODEL TENSOR` prints a tensor, `slice` writes some to a file"),
     ("dump keys list view --names", "", "`safetensors inspect FILE` lists the tensors, `cat` prints one"),
     ("export import", "", "`safetensors convert IN OUT` reads and writes other formats"),
-    ("quantize", "", "`safetensors convert IN OUT --to I8 --scale per-row`; `quant` is for GPTQ and AWQ"),
+    (
+        "quantise quantize",
+        "",
+        "`safetensors convert IN OUT --to I8 --scale per-row`; `quant` is for GPTQ and AWQ",
+    ),
     ("checksum sha256 sum", "", "`safetensors hash MODEL` prints SHA-256 sums"),
     ("tree", "", "`safetensors inspect --tree FILE` shows the names as a tree"),
     ("download fetch", "", "`safetensors checkpoint DIR URL` downloads the files of a model"),
@@ -94,7 +98,7 @@ fn tip(error: &clap::Error, words: &[OsString]) -> Option<String> {
     let is_listed = guess.starts_with('-') || mistake == word;
     match listed(guess, command).filter(|_| is_listed) {
         None if mistake == word && (guess.contains(['.', '/']) || Path::new(guess).exists()) => {
-            let file = shown_text(&hide_in_text(words, guess.clone()));
+            let file = shell_word(&hide_in_text(words, guess.clone()));
             Some(format!("`safetensors inspect {file}` shows the model, `check {file}` validates it"))
         }
         None if known.contains(guess) => Some("options follow the command".to_owned()),

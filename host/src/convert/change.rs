@@ -130,7 +130,7 @@ impl<'i> Changer<'i> {
     }
 
     fn give_scales(&mut self, take: Take<'_>) -> Result<(), Error> {
-        let Some(mut scales) = self.scales.take() else { return Ok(()) };
+        let mut scales = self.scales.take().ok_or_else(|| spool(io::ErrorKind::NotFound.into()))?;
         scales.rewind().map_err(spool)?;
         let mut buffer = vec![0; 1 << 16];
         loop {

@@ -167,18 +167,17 @@ fn part_of(path: &Path, shard: Option<ShardName<'_>>, index: Option<&Index>) -> 
     };
     match (index, shard) {
         (Some(index), _) => format!("{part} of {}; give the index", shown_path(&index.path)),
-        // A server does not list its files.
-        (None, Some(shard)) if is_remote(path) => {
-            format!("{part}; give the index {}, or join all shards", quoted(&shard.index_name()))
-        }
         (None, Some(shard)) => format!("{part}; {}", advice_in(folder_of(path), shard)),
         (None, None) => part,
     }
 }
 
-/// What to do with the shards of a directory that has no index of them.
+/// What to do with the shards of a model without an index.
 fn advice_in(folder: &Path, shard: ShardName<'_>) -> String {
-    let paths = files_in(folder).unwrap_or_default();
+    let Ok(paths) = files_in(folder) else {
+        // A server does not list its files.
+        return format!("give the index {}, or join all shards", quoted(&shard.index_name()));
+    };
     let names: HashSet<String> = paths.iter().map(|path| name_of(path)).collect();
     let missing = listed(shard.siblings().filter(|name| !names.contains(name)));
     if !missing.is_empty() {

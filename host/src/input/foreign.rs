@@ -76,7 +76,7 @@ impl Readable {
 }
 
 /// A format: what a file looks like, and what to do with it.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq)]
 struct Format {
     what: &'static str,
     advice: &'static str,
@@ -201,7 +201,7 @@ fn is_text(first: &[u8]) -> bool {
 pub fn hint_of(file: &File) -> io::Result<Option<String>> {
     let first = beginning(file)?;
     let format = format_of(&first).or_else(|| is_text(&first).then_some(TEXT));
-    let is_other = |format: &Format| format.readable.is_none() && format.what != PICKLE.what;
+    let is_other = |format: &Format| format.readable.is_none() && *format != PICKLE;
     Ok(format.filter(is_other).map(|format| format.hint("")))
 }
 

@@ -191,11 +191,11 @@ impl Model {
         self.find(name).ok_or_else(|| {
             let sliced = with_slice(name).or_else(|| name.rsplit_once('='));
             let hint = match sliced.filter(|(name, _)| self.find(name).is_some()) {
-                Some((name, slice)) => format!(
-                    "; for a part of it, `safetensors cat` takes --slice {slice}, and `safetensors slice` {name}={slice}",
-                    slice = quoted(slice),
-                    name = shown_text(name)
-                ),
+                Some((name, slice)) => {
+                    let (name, slice) = (shown_text(name), quoted(slice));
+                    let cat = format!("`safetensors cat` takes --slice {slice}");
+                    format!("; for a part of it, {cat}, and `safetensors slice` {name}={slice}")
+                }
                 None => proposal(name, || self.tensors().map(|tensor| tensor.name()), false),
             };
             Error::about(&self.path, format!("no tensor {}{hint}", quoted(name)))

@@ -34,7 +34,7 @@ impl Selection {
         self.of_all([model]).map(|[tensors]| tensors)
     }
 
-    /// The same of several models, in one of which each pattern must match something.
+    /// The same of several models. Each pattern must match something in at least one of them.
     ///
     /// # Errors
     /// A pattern matches nothing, or no tensor is left.
@@ -76,6 +76,9 @@ pub fn proposal<'n, I: Iterator<Item = &'n str>>(
     is_pattern: bool,
 ) -> String {
     let (wider, lower) = (format!("*{}*", pattern.trim_matches('*')), pattern.to_lowercase());
+    if is_pattern && names().any(|name| name == pattern) {
+        return format!("; brackets are a pattern: did you mean {}?", quoted(&pattern.replace('[', "[[]")));
+    }
     let near = || names().filter(|name| !pattern.is_empty() && matches(&wider, name));
     match near().count() as u64 {
         0 => {}

@@ -1,6 +1,7 @@
 //! The findings, and what each code means.
 
 use super::rules::{LONG, is_seen};
+use crate::input::discover::{ShardName, name_of};
 use crate::text::{quoted_whole, shell_word};
 use clap::ValueEnum;
 use serde::Serialize;
@@ -28,7 +29,7 @@ impl Level {
 
 /// Declares [`Code`]: a line for each code, with its level and what to do.
 macro_rules! codes {
-    ($($variant:ident, $name:literal, $level:ident, $advice:literal;)+) => {
+    ($($variant:ident, $name:literal, $level:ident, $advice:expr;)+) => {
         /// The subject of a finding.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, ValueEnum)]
         pub enum Code {
@@ -45,30 +46,47 @@ macro_rules! codes {
     };
 }
 
+const REWRITE: &str = "rewrite the file with `safetensors pack FILE -o new.safetensors`";
+
+/// Advice to rename a tensor, after a reason.
+macro_rules! rename {
+    ($why:literal) => {
+        concat!($why, "rename it with `safetensors pack FILE --rename OLD=NEW -o new.safetensors`")
+    };
+}
+
 codes! {
-    FirstByte, "header.first-byte", Warning, "rewrite the file with `safetensors pack FILE -o new.safetensors`";
-    Whitespace, "canonical.whitespace", Warning, "rewrite the file with `safetensors pack FILE -o new.safetensors`";
-    Escape, "canonical.escape", Warning, "rewrite the file with `safetensors pack FILE -o new.safetensors`";
-    MemberOrder, "canonical.member-order", Note, "rewrite the file with `safetensors pack FILE -o new.safetensors`";
+    FirstByte, "header.first-byte", Warning, REWRITE;
+    Whitespace, "canonical.whitespace", Warning, REWRITE;
+    Escape, "canonical.escape", Warning, REWRITE;
+    MemberOrder, "canonical.member-order", Note, REWRITE;
     UnknownMember, "entry.unknown-member", Warning, "move it to the metadata: no reader shows it";
-    PaddingOther, "padding.not-spaces", Warning, "pad the header with spaces: `safetensors pack FILE -o new.safetensors`";
+    PaddingOther, "padding.not-spaces", Warning,
+        "pad the header with spaces: `safetensors pack FILE -o new.safetensors`";
     PaddingLarge, "padding.large", Warning, "remove them with `safetensors pack FILE -o new.safetensors`";
-    PaddingRoom, "padding.room", Note, "names and metadata can grow in place; `safetensors pack FILE -o new.safetensors` removes them";
+    PaddingRoom, "padding.room", Note,
+        "names and metadata can grow in place; `safetensors pack FILE -o new.safetensors` removes them";
     DataStart, "align.data", Warning, "align it with `safetensors pack FILE -o new.safetensors`";
-    Tensor, "align.tensor", Warning, "align the tensors with `safetensors pack --align 64 FILE -o new.safetensors`";
-    OffsetOrder, "order.offset", Warning, "a device needs sort slots or an index; `safetensors pack FILE -o new.safetensors` sorts them";
-    WriterOrder, "order.writer", Note, "to get the order of the reference, use `safetensors pack --order canonical FILE -o new.safetensors`";
-    NameEmpty, "name.empty", Warning, "rename it with `safetensors pack FILE --rename OLD=NEW -o new.safetensors`";
-    NameSlash, "name.slash", Note, "tools that make a file of each tensor need another name: rename it with `safetensors pack FILE --rename OLD=NEW -o new.safetensors`";
-    NameSpace, "name.space", Warning, "rename it with `safetensors pack FILE --rename OLD=NEW -o new.safetensors`";
-    NameControl, "name.control", Warning, "rename it with `safetensors pack FILE --rename OLD=NEW -o new.safetensors`";
-    NameNormal, "name.not-nfc", Warning, "names are compared byte for byte: rename it with `safetensors pack FILE --rename OLD=NEW -o new.safetensors`";
-    NameLong, "name.long", Warning, "rename it with `safetensors pack FILE --rename OLD=NEW -o new.safetensors`";
-    NamePart, "name.empty-part", Warning, "no torch module has such a name: rename it with `safetensors pack FILE --rename OLD=NEW -o new.safetensors`";
-    NameGroup, "name.group", Note, "no torch module has both: rename it with `safetensors pack FILE --rename OLD=NEW -o new.safetensors`";
-    DtypeNew, "dtype.new", Note, "if old readers matter, cast it with `safetensors convert FILE --to F32 --only TENSOR -o new.safetensors`, which takes all but C64";
-    MetadataFormat, "metadata.format", Note, "`safetensors pack --set format=pt FILE -o new.safetensors` adds it";
-    MetadataValue, "metadata.format-value", Warning, "set it with `safetensors pack --set format=pt FILE -o new.safetensors`";
+    Tensor, "align.tensor", Warning,
+        "align the tensors with `safetensors pack --align 64 FILE -o new.safetensors`";
+    OffsetOrder, "order.offset", Warning,
+        "a device needs sort slots or an index; `safetensors pack FILE -o new.safetensors` sorts them";
+    WriterOrder, "order.writer", Note,
+        "to get the order of the reference, use `safetensors pack --order canonical FILE -o new.safetensors`";
+    NameEmpty, "name.empty", Warning, rename!("");
+    NameSlash, "name.slash", Note, rename!("tools that make a file of each tensor need another name: ");
+    NameSpace, "name.space", Warning, rename!("");
+    NameControl, "name.control", Warning, rename!("");
+    NameNormal, "name.not-nfc", Warning, rename!("names are compared byte for byte: ");
+    NameLong, "name.long", Warning, rename!("");
+    NamePart, "name.empty-part", Warning, rename!("no torch module has such a name: ");
+    NameGroup, "name.group", Note, rename!("no torch module has both: ");
+    DtypeNew, "dtype.new", Note,
+        "if old readers matter, cast it with `safetensors convert FILE --to F32 --only TENSOR -o new.safetensors`, which takes all but C64";
+    MetadataFormat, "metadata.format", Note,
+        "`safetensors pack --set format=pt FILE -o new.safetensors` adds it";
+    MetadataValue, "metadata.format-value", Warning,
+        "set it with `safetensors pack --set format=pt FILE -o new.safetensors`";
     Duplicate, "data.duplicate", Warning, "store one of them, and tie the others to it in the program";
 }
 
@@ -117,27 +135,37 @@ impl Finding {
         format!("{tensor}{}", self.message)
     }
 
-    /// What to do about this file, as a sentence without its end. A command in it can be run as it stands.
-    pub fn advice(&self, file: &Path) -> String {
-        let name = self.tensor.as_deref().unwrap_or_default();
-        let words = self.code.advice().split(' ').map(|word| match word {
-            "FILE" => shell_word(&file.to_string_lossy()),
-            "TENSOR" => shell_word(name),
-            "OLD=NEW" => shell_word(&format!("{name}={}", renamed(name))),
+    /// What to do about this file, as a sentence without its end. A command in it can be run as it stands, or
+    /// names FILE, TENSOR or OLD=NEW, if none can that is as simple.
+    pub fn advice(&self, file: &Path, is_taken: impl Fn(&str) -> bool) -> String {
+        let (name, path) = (self.tensor.as_deref().unwrap_or_default(), file.to_string_lossy());
+        let advice = self.code.advice();
+        let (new, is_shard) = (renamed(name), ShardName::parse(&name_of(file)).is_some());
+        let is_new = !advice.contains("OLD=NEW") || !(is_taken(&new) || name.contains(['=', '*', '?', '[']));
+        if is_shard || name.contains('\0') || !is_new {
+            return advice.to_owned();
+        }
+        let glob =
+            |letter: char| if "*?[".contains(letter) { format!("[{letter}]") } else { letter.to_string() };
+        let words = advice.split(' ').map(|word| match word {
+            "FILE" if path.len() > 1 && path.starts_with('-') => shell_word(&format!("./{path}")),
+            "FILE" => shell_word(&path),
+            "TENSOR" => shell_word(&name.chars().map(glob).collect::<String>()),
+            "OLD=NEW" => shell_word(&format!("{name}={new}")),
             word => word.to_owned(),
         });
         words.collect::<Vec<_>>().join(" ")
     }
 }
 
-/// A name like this one in which no rule about names finds anything.
+/// A name like this one in which no rule about single names finds anything.
 fn renamed(name: &str) -> String {
-    let seen: String = name.nfc().filter(|letter| is_seen(*letter)).collect();
-    let parts = seen.split(['.', '/']).map(str::trim).filter(|part| !part.is_empty());
-    let mut new = parts.collect::<Vec<_>>().join(".");
-    while new.len() > LONG {
-        new.pop();
+    let mut seen: String = name.nfc().filter(|letter| is_seen(*letter)).collect();
+    while seen.len() >= LONG {
+        seen.pop();
     }
+    let parts = seen.split(['.', '/']).map(str::trim).filter(|part| !part.is_empty());
+    let new = parts.collect::<Vec<_>>().join(".");
     // There is nothing else, or a group of the same name.
     if new.is_empty() || new == name { new + "_" } else { new }
 }

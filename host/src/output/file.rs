@@ -94,6 +94,18 @@ impl Product {
         sought.map_err(|error| self.cannot(error))
     }
 
+    /// The length until now of an output that is a file.
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub fn position(&mut self) -> Result<u64, Error> {
+        let position = match &mut self.to {
+            To::Output(_) => Ok(0),
+            To::File { file, .. } => file.stream_position(),
+        };
+        position.map_err(|error| self.cannot(error))
+    }
+
     /// An error of a write, with the name of the file.
     pub fn cannot(&self, error: io::Error) -> Error {
         match self.to {

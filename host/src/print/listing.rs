@@ -187,7 +187,7 @@ fn shard(model: &Model, tensor: &Tensor<'_>) -> u64 {
     model.part_of(tensor) as u64 + 1
 }
 
-/// A shape, of which at most 16 dimensions are shown.
+/// A shape, with at most 16 dimensions.
 pub fn shape_text(dims: &[u64]) -> String {
     let shown: Vec<String> = dims.iter().take(DIMS).map(u64::to_string).collect();
     let cut = if dims.len() > DIMS { format!(", … {} in all", dims.len()) } else { String::new() };

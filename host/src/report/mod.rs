@@ -38,7 +38,7 @@ const MOST: f64 = 2000.0;
 /// Stands for the tree. No text of a file has this character.
 const TREE: &str = "\0";
 
-/// The page about a valid model, part by part: that of many tensors is long.
+/// The page about a valid model, part by part: a page about many tensors is long.
 ///
 /// # Errors
 /// Those of `out`.

@@ -114,7 +114,7 @@ impl Seen {
         let Scan { problem, findings, pickles, may_hide } = &mut self.scan;
         let is_broken = problem.as_ref().is_some_and(|problem| !problem.is_limit) && *pickles == 0;
         let may_be_meant = |one: &Finding| match outermost(one) {
-            Some(module) => module.chars().all(|letter| letter.is_alphanumeric() || letter == '_'),
+            Some(module) => module.chars().all(|letter| letter.is_alphanumeric() || "_-".contains(letter)),
             None => matches!(one.used, Use::Import | Use::Call),
         };
         if is_broken && !*may_hide && self.first.first() != Some(&0x80) && !findings.iter().any(may_be_meant)

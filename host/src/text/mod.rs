@@ -31,7 +31,7 @@ pub fn shell_word(text: &str) -> String {
         false => letter.to_string().bytes().map(|byte| format!("\\x{byte:02x}")).collect(),
     };
     match text.chars().all(is_shown) {
-        true if !text.is_empty() && text.chars().all(is_bare) => text.to_owned(),
+        true if !text.is_empty() && !text.starts_with('=') && text.chars().all(is_bare) => text.to_owned(),
         true => format!("'{text}'"),
         // As Bash and others have it.
         false => format!("$'{}'", text.chars().map(shown).collect::<String>()),
@@ -108,36 +108,30 @@ pub fn short(measure: f64) -> String {
     text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
 }
 
-/// A text that is safe to print, with its middle left out if it is wider than this; or what is nearest to the
-/// middle and has no digits, because numbers tell names apart.
+/// A text that is safe to print. One that is wider than this is cut at its middle, or at the nearest part
+/// without digits, because numbers tell names apart.
 pub fn fitted(text: &str, width: usize) -> String {
     let (needed, room) = (columns(text), width.saturating_sub(1));
     if needed <= width {
         return text.to_owned();
     }
+    // The bytes, columns and digits before each character, and in all.
+    let mut before = vec![(0, 0, 0)];
+    for letter in text.chars() {
+        let (bytes, columns, digits) = before[before.len() - 1];
+        let is_digit = usize::from(letter.is_ascii_digit());
+        before.push((bytes + letter.len_utf8(), columns + letter.width().unwrap_or(0), digits + is_digit));
+    }
+    let all = before[before.len() - 1].1;
     let cut = |tail: usize| {
-        let head = beginning(text.chars(), room - tail);
-        (head, beginning(text.chars().rev(), tail).chars().rev().collect::<String>())
+        let head = before.partition_point(|(_, columns, _)| *columns <= room - tail) - 1;
+        [before[head], before[before.partition_point(|(_, columns, _)| columns + tail < all)]]
     };
-    let mut tails: Vec<usize> = (0..=room).rev().filter(|_| needed <= 2 * width).collect();
-    tails.sort_by_key(|tail| tail.abs_diff(room / 2));
-    let has_no_digit = |(head, tail): &(String, String)| {
-        !text[head.len()..text.len() - tail.len()].contains(|letter: char| letter.is_ascii_digit())
-    };
-    let (head, tail) = tails.into_iter().map(cut).find(has_no_digit).unwrap_or_else(|| cut(room / 2));
-    format!("{head}…{tail}")
-}
-
-/// As many characters as fit.
-fn beginning(text: impl Iterator<Item = char>, width: usize) -> String {
-    let mut room = width;
-    text.take_while(|character| {
-        let columns = character.width().unwrap_or(0);
-        let fits = columns <= room;
-        room = room.saturating_sub(columns);
-        fits
-    })
-    .collect()
+    let has_no_digit =
+        |tail: &usize| cut(*tail).map(|(.., digits)| digits).windows(2).all(|two| two[0] == two[1]);
+    let tails = (0..=room).rev().filter(|_| needed <= 2 * width).filter(has_no_digit);
+    let [(head, ..), (tail, ..)] = cut(tails.min_by_key(|tail| tail.abs_diff(room / 2)).unwrap_or(room / 2));
+    format!("{}…{}", &text[..head], &text[tail..])
 }
 
 /// A number of bytes for people: `702.4 KB`, with the units of 1000.

@@ -129,12 +129,12 @@ impl Counts {
             // Zeros share their bucket with the smallest subnormal numbers.
             let width = u64::from(near << 1 != 0) << SHIFT;
             let [near, far] = [near, near + width].map(|bits| f64::from_bits(bits).clamp(min, max));
-            Cell { low: near.min(far), high: near.max(far), count }
+            Cell { low: near.min(far) + 0.0, high: near.max(far) + 0.0, count }
         })
     }
 }
 
-/// Bits whose order is that of the doubles.
+/// Bits that sort as the doubles do.
 fn order_of(bits: u64) -> u64 {
     if bits >> 63 == 0 { bits | 1 << 63 } else { !bits }
 }

@@ -66,3 +66,21 @@ pub fn first_not_finite<'m>(tensors: &[Tensor<'m>], work: &Work) -> Result<Optio
 fn is_wide_float(dtype: Dtype) -> bool {
     dtype == Dtype::C64 || is_float(dtype) && dtype.bits() >= 8
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{decode, is_wide_float};
+    use embedded_safetensors::Dtype;
+
+    #[test]
+    fn the_dtypes_with_values_that_are_not_finite_are_searched() {
+        for &dtype in Dtype::ALL.iter().filter(|dtype| [8, 16].contains(&dtype.bits())) {
+            let mut values = Vec::new();
+            let patterns = (0..=u16::MAX).map(u16::to_le_bytes);
+            let bytes: Vec<u8> =
+                patterns.flat_map(|bytes| bytes[..usize::from(dtype.bits() / 8)].to_vec()).collect();
+            decode(dtype, &bytes, &mut values);
+            assert_eq!(!values.iter().all(|value| value.is_finite()), is_wide_float(dtype), "{dtype}");
+        }
+    }
+}

@@ -9,7 +9,7 @@ fn add([high, low]: [f64; 2], number: f64) -> [f64; 2] {
     [sum, low + ((high - (sum - back)) + (number - back))]
 }
 
-/// The mean and the standard deviation of values. What a sum is too large for is not finite.
+/// The mean and the standard deviation of values. Not finite where a sum overflows.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Moments {
     count: u64,
@@ -95,5 +95,12 @@ mod tests {
             merged.merge(&of(&values[1..]));
             assert_eq!(merged.deviation().is_finite(), values == [f64::MAX; 2], "{merged:?}");
         }
+    }
+
+    #[test]
+    fn a_mean_that_is_small_beside_the_values_is_exact() {
+        let of = |values: &[f64]| Moments::of(values, |value| (value, 1));
+        let large = f64::from(3e38_f32);
+        assert_eq!(of(&[large, 1.0, -large, 1.0]).mean(), 0.5);
     }
 }
