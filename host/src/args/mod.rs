@@ -2,6 +2,7 @@
 
 pub mod glob;
 pub mod kind;
+pub mod names;
 pub mod remote;
 pub mod slice;
 

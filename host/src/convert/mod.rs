@@ -6,11 +6,11 @@ mod done;
 mod find;
 mod input;
 mod manifest;
-mod names;
 mod output;
 mod plan;
 mod source;
 
+use crate::args::names;
 pub use bits::read_bits;
 pub use change::{Changer, ZEROED};
 pub use input::{Input, Reading};
