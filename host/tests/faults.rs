@@ -178,10 +178,10 @@ fn excerpts_are_escaped() {
         "    ^^^^^",
     );
     shows(
-        b"{\"\xe5\xb1\xa4\":{\"dtype\":\"F32 \xe2\x80\xae\"}}",
+        b"{\"\xe5\xb1\xa4\":{\"dtype\":\"torch.float32 \xe2\x80\xae\"}}",
         r#"error[dtype.unknown] at byte 24: tensor "層": unknown dtype; did you mean "F32"?"#,
-        r#"{"層":{"dtype":"F32 \u{202e}"}}"#,
-        "               ^^^^^^^^^^^^^^",
+        r#"{"層":{"dtype":"torch.float32 \u{202e}"}}"#,
+        "               ^^^^^^^^^^^^^^^^^^^^^^^^",
     );
     shows(
         format!("{{\"a\":{{\"x\":{}", "[".repeat(200)),

@@ -18,7 +18,7 @@ fn formats() -> Vec<(Vec<u8>, &'static str, &'static str)> {
     let pickle = b"\x80\x02\x8A\nl\xFC\x9CF\xF9 j\xA8P\x19.";
     let short_gzip = [&b"\x1F\x8B\x08\0\0\0\0\0\0\x03"[..], &[7; 100]].concat();
     let tar = [&b"model/"[..], &[0; 251], b"ustar\0"].concat();
-    let list: [(&[u8], _, _); 47] = [
+    let list: [(&[u8], _, _); 48] = [
         (b"version https://git-lfs.github.com/spec/v1\n", "a pointer of Git LFS", "`git lfs pull`"),
         (b"<!DOCTYPE html>\n", "an HTML page", "download"),
         (b"<HTML>\n<head>", "an HTML page", "download"),
@@ -42,6 +42,7 @@ fn formats() -> Vec<(Vec<u8>, &'static str, &'static str)> {
         (index, "the index of a sharded model", ".safetensors.index.json"),
         (b"{\"version\": \"1.0\", \"truncation\": null}", "a JSON text", ".safetensors.index.json"),
         (b"{}", "a JSON text", ".safetensors"),
+        (b"\x06\0\0\0\0\0\0\0\xFF\xFE{\0}\0", "a text in UTF-16", "UTF-8"),
         (&zip("archive/data.pkl"), "a model of PyTorch", "`safetensors convert`"),
         (&zip("a.npy"), "a zip archive of numpy", "`safetensors convert`"),
         (&zip("config.json"), "a zip archive", "the data.pkl of PyTorch, or the .npy of numpy"),

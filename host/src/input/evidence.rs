@@ -3,10 +3,11 @@
 use super::foreign::seen_in;
 use super::header::{Failure, visit};
 use super::source::Source;
+use crate::args::names::dtype_named;
 use crate::error::not_read::NotRead;
 use crate::error::{Error, Invalid, Passage};
 use crate::text::counted;
-use embedded_safetensors::{Dtype, ErrorKind, header::Event};
+use embedded_safetensors::{ErrorKind, header::Event};
 use std::io;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -45,6 +46,9 @@ fn describe(source: &mut Source, error: embedded_safetensors::Error) -> Result<I
 fn advice(error: &embedded_safetensors::Error, passage: Option<&Passage>, len: Option<u64>) -> String {
     match error.kind {
         ErrorKind::DtypeUnknown => passage.map_or_else(String::new, |passage| similar_dtype(&passage.after)),
+        _ if passage.is_some_and(|passage| passage.after.starts_with(b"\xEF\xBB\xBF")) => {
+            "; remove the byte order mark, and subtract its 3 bytes from the length of the header".to_owned()
+        }
         ErrorKind::DataTrailing { .. } => len.map_or_else(String::new, |len| {
             format!(" for {}", counted(len.saturating_sub(error.at), "byte"))
         }),
@@ -54,13 +58,10 @@ fn advice(error: &embedded_safetensors::Error, passage: Option<&Passage>, len: O
 
 /// A question about the dtype that other programs call so.
 fn similar_dtype(token: &[u8]) -> String {
-    let name = token.iter().skip(1).take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_');
-    let name: String = name.map(|byte| char::from(byte.to_ascii_uppercase())).collect();
-    let short = [("BFLOAT", "BF"), ("FLOAT", "F"), ("UINT", "U"), ("INT", "I"), ("COMPLEX", "C")];
-    let short = short.iter().find_map(|(long, short)| Some(format!("{short}{}", name.strip_prefix(long)?)));
-    let name = short.unwrap_or(name);
-    let found = Dtype::ALL.iter().find(|dtype| dtype.name() == name);
-    found.map_or_else(String::new, |dtype| format!("; did you mean {:?}?", dtype.name()))
+    let name = token.iter().skip(1).take_while(|byte| byte.is_ascii_alphanumeric() || b"_.".contains(byte));
+    let name: String = name.map(|byte| char::from(*byte)).collect();
+    let found = dtype_named(&name, |_| true);
+    found.map_or_else(|_| String::new(), |dtype| format!("; did you mean {:?}?", dtype.name()))
 }
 
 /// The header's text around an error. Errors of the container and of the data have no position in it.

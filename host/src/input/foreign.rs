@@ -168,7 +168,7 @@ const BIG_ENDIAN: Format = format(
 );
 const UTF_16: Format = format("a text in UTF-16", "write the header in UTF-8");
 const JSON: Format =
-    format("a JSON text", "give a .safetensors file, or the .safetensors.index.json of a model");
+    format("a JSON text", "give a .safetensors file, or a .safetensors.index.json by path, beside its files");
 
 /// A sentence about an invalid file that looks like one of another format, and the name of the format if
 /// `convert` reads it.
@@ -178,7 +178,10 @@ pub fn seen_in(source: &mut Source) -> (Option<String>, Option<&'static str>) {
     let name = found.and_then(|format| format.readable).map(Readable::name);
     // So little is known of a stream.
     let is_archive = found.is_some() && first.len() == 8 && first.starts_with(b"PK\x03\x04");
-    let hint = found.or_else(|| is_text(&first).then_some(TEXT)).map(|format| {
+    let hint = found.or_else(|| is_text(&first).then_some(TEXT)).map(|mut format| {
+        if !source.is_file() && [PAGE, XML].contains(&format) {
+            format.advice = "the server sent it instead of the file; check the URL";
+        }
         // `convert` itself reads those only from a file.
         let is_piped = format.readable.is_some() && !source.is_file();
         format.hint(if is_piped { "save it as a file, and " } else { "" })
@@ -248,7 +251,9 @@ pub fn readable_format(file: &File, path: &Path) -> io::Result<Option<Readable>>
 fn format_of(first: &[u8]) -> Option<Format> {
     let Some((length, _)) = first.split_first_chunk() else { return text_format(first) };
     let is_length = u64::from_le_bytes(*length) <= MAX_HEADER_LEN;
-    if is_length && first.get(8..).is_some_and(|header| header.starts_with(b"{\0\"\0")) {
+    // In Python, `.encode("utf-16")` begins with a byte order mark.
+    let is_wide = |header: &[u8]| matches!(header, [0xFF, 0xFE, ..] | [0xFE, 0xFF, ..] | b"{\0\"\0");
+    if is_length && first.get(8..12).is_some_and(is_wide) {
         return Some(UTF_16);
     }
     if is_model(first) {

@@ -165,7 +165,7 @@ fn invalid_shards_are_reported() {
 fn an_index_has_the_verdict_of_a_local_one() {
     let [one, other] = shards();
     let b_twice = file(format!("{{{},{}}}", tensor("a", 0, 2), tensor("b", 2, 5)), b"abcde");
-    let (a_b, html) = (r#""a":"s1.safetensors","b":"s2.safetensors""#, b"<html>".to_vec());
+    let a_b = r#""a":"s1.safetensors","b":"s2.safetensors""#;
     let gguf = b"GGUF and more, as llama.cpp reads it".to_vec();
     let map = |map: &str| format!(r#"{{"weight_map":{{{map}}}}}"#);
     for (index, shards) in [
@@ -176,7 +176,6 @@ fn an_index_has_the_verdict_of_a_local_one() {
         (map(&format!(r#"{a_b},"c":"s2.safetensors""#)), [&one, &other]),
         (map(a_b), [&b_twice, &other]),
         (map(a_b), [&one, &gguf]),
-        (map(a_b), [&one, &html]),
         ("{".to_owned(), [&one, &other]),
         (map(r#""a":"../s1.safetensors""#), [&one, &other]),
     ] {
