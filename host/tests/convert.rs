@@ -485,8 +485,6 @@ $ safetensors convert m o.safetensors --to F32
 m: nothing to cast: no selected tensor is floating-point; use --all to cast integers and BOOL
 $ safetensors convert m o.safetensors --all
 safetensors: --all needs --to
-$ safetensors convert m o.safetensors --to F32 --except *
-m: nothing to cast: no tensor is selected
 $ safetensors convert m o.safetensors --from-bits BF16=x*
 m: no tensor matches "x*"
 $ safetensors convert b o.safetensors --to I8 --scale per-row

@@ -27,7 +27,7 @@ pub struct Slice {
     model: PathBuf,
 
     /// Tensor and slice in numpy notation, such as `fc1.weight=0:10,::2`; `TENSOR=` takes the whole tensor;
-    /// TENSOR may be a glob, with * and ?
+    /// TENSOR may be a glob, with *, ? and […]
     #[arg(required = true, value_name = "TENSOR=SPEC")]
     slices: Vec<String>,
 

@@ -11,7 +11,7 @@ const NAMED: usize = 3;
 /// The patterns of a command.
 #[derive(clap::Args)]
 pub struct Selection {
-    /// Only tensors whose whole name matches this glob, with * and ? (repeatable)
+    /// Only tensors whose whole name matches this glob, with *, ? and […] (repeatable)
     #[arg(long, visible_alias = "filter", value_name = "GLOB")]
     pub only: Vec<String>,
 
@@ -42,22 +42,19 @@ impl Selection {
         let all = || models.into_iter().flat_map(Model::tensors);
         let about = |sentence| Error::about(models[0].path(), sentence);
         self.check(|| all().map(|tensor| tensor.name())).map_err(about)?;
-        let is_taken = |tensor: &Tensor<'_>| self.takes(tensor.name());
-        match all().any(|tensor| is_taken(&tensor)) || self.is_empty() {
-            true => Ok(models.map(|model| model.tensors().filter(is_taken).collect())),
-            false => Err(about("--only and --except leave no tensor".to_owned())),
-        }
+        Ok(models.map(|model| model.tensors().filter(|tensor| self.takes(tensor.name())).collect()))
     }
 
     /// # Errors
-    /// A pattern matches none of the names; the sentence suggests another pattern, or the most similar name.
+    /// A pattern matches none of the names, and the sentence suggests another one; or no name is chosen.
     pub fn check<'n, I: Iterator<Item = &'n str>>(&self, names: impl Fn() -> I) -> Result<(), String> {
         let is_unused = |pattern: &&String| !names().any(|name| matches(pattern, name));
         match self.only.iter().chain(&self.except).find(is_unused) {
             Some(pattern) => {
                 Err(format!("no tensor matches {}{}", quoted(pattern), proposal(pattern, names, true)))
             }
-            None => Ok(()),
+            None if self.is_empty() || names().any(|name| self.takes(name)) => Ok(()),
+            None => Err("--only and --except leave no tensor".to_owned()),
         }
     }
 
@@ -86,6 +83,9 @@ pub fn proposal<'n, I: Iterator<Item = &'n str>>(
             return format!("; a pattern matches whole names: did you mean {}?", quoted(&wider));
         }
         count => return format!("; did you mean {}?", listed(near().map(quoted), NAMED, count)),
+    }
+    if is_pattern && pattern.contains('{') && pattern.contains('}') {
+        return "; give several patterns instead of braces".to_owned();
     }
     match names().find(|name| matches(&lower, &name.to_lowercase())) {
         Some(name) if !is_pattern => format!("; did you mean {}?", quoted(name)),

@@ -1,7 +1,7 @@
 //! `--rename` and `--rename-prefix`.
 
 use crate::args::glob::{captures, matches, wildcards};
-use crate::text::{did_you_mean, quoted};
+use crate::text::{did_you_mean, quoted, shell_word};
 
 /// The rules given on the command line.
 #[derive(clap::Args)]
@@ -34,7 +34,7 @@ impl Renames {
         let new_rules = self.rename.iter().filter(|(old, _)| !names().any(|name| name == old));
         for (old, new) in new_rules {
             if !names().any(|name| matches(old, name)) {
-                return Err(format!("no tensor {} to rename{}", quoted(old), did_you_mean(old, names())));
+                return Err(format!("no tensor {} to rename{}", quoted(old), proposal(old, new, &names)));
             }
             let (needed, given) = (wildcards(old), new.matches('*').count());
             if needed != given {
@@ -80,6 +80,17 @@ impl Renames {
         };
         whole.or_else(like).or_else(begun)
     }
+}
+
+/// What may be meant by a rule whose `old` is no name: the beginning or a part of several, or a similar name.
+fn proposal<'n, I: Iterator<Item = &'n str>>(old: &str, new: &str, names: impl Fn() -> I) -> String {
+    let has = |is_meant: &dyn Fn(&str) -> bool| names().filter(|name| is_meant(name)).nth(1).is_some();
+    let meant = match wildcards(old) + new.matches('*').count() {
+        0 if has(&|name| name.starts_with(old)) => ("--rename-prefix", format!("{old}={new}")),
+        0 if has(&|name| name.contains(old)) => ("--rename", format!("*{old}*=*{new}*")),
+        _ => return did_you_mean(old, names()),
+    };
+    format!("; did you mean `{} {}`?", meant.0, shell_word(&meant.1))
 }
 
 /// The new name of a tensor whose name matches `old`: each `*` of `new` is what the wildcard of `old` at the
