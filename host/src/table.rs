@@ -62,10 +62,11 @@ impl Table {
 
     /// Prints it with an indent of two columns and two between columns.
     pub fn print(&self, out: &mut impl Write) -> io::Result<()> {
-        self.print_rows(|| self.rows.iter(), out)
+        self.print_rows(|| self.rows.iter(), out).map(drop)
     }
 
     /// Prints rows that are made twice, to find the widths and to print: they may be too long for memory.
+    /// Returns which columns are shown.
     ///
     /// # Errors
     /// Those of `out`.
@@ -73,7 +74,7 @@ impl Table {
         &self,
         rows: impl Fn() -> R,
         out: &mut impl Write,
-    ) -> io::Result<()> {
+    ) -> io::Result<Vec<bool>> {
         self.print_on(terminal_width(), rows, out)
     }
 
@@ -82,7 +83,7 @@ impl Table {
         terminal: Option<usize>,
         rows: impl Fn() -> R,
         out: &mut impl Write,
-    ) -> io::Result<()> {
+    ) -> io::Result<Vec<bool>> {
         let titles: Vec<String> = self.columns.iter().map(|(title, _)| (*title).to_owned()).collect();
         let (widths, shown) = (vec![0; titles.len()], vec![true; titles.len()]);
         let mut layout = Layout { table: self, is_cut: terminal.is_some(), widths, shown };
@@ -92,7 +93,8 @@ impl Table {
             layout.fit(width);
         }
         layout.print(&titles, out)?;
-        rows().try_for_each(|row| layout.print(row.as_ref(), out))
+        rows().try_for_each(|row| layout.print(row.as_ref(), out))?;
+        Ok(layout.shown)
     }
 }
 

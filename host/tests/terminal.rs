@@ -112,6 +112,9 @@ fn names_are_whole_before_offsets_are_shown() {
     let total = "  total: 12 tensors, 12 parameters of U8, 12 B\n";
     assert!(on_columns(&place, 80, "inspect m --only *[qkv]_*").contains(total));
     assert!(on_columns(&place, 300, "stats m").contains("histogram"));
+    place.put("many", &model("", &[("w", "F32", &[5000], vec![1; 20_000])]));
+    let is_noted = |columns| on_columns(&place, columns, "stats many").contains("~: a quantile");
+    assert_eq!([60, 200].map(is_noted), [false, true]);
     let help = on_columns(&place, 50, "pack --help");
     assert!(help.contains("--rename-prefix"), "{help}");
     assert!(help.lines().all(|line| line.trim_end().chars().count() <= 50), "{help}");

@@ -245,5 +245,5 @@ fn table(lines: &[Line<'_, '_>], out: &mut impl Write) -> io::Result<()> {
         [name, dtype, shape, begin, end, from]
     };
     let table = Table::new([name, dtype, shape, begin, end, from]).optional(&["end", "begin"]);
-    table.print_rows(|| lines.iter().map(row), out)
+    table.print_rows(|| lines.iter().map(row), out).map(drop)
 }

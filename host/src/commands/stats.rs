@@ -20,6 +20,7 @@ use std::path::Path;
 /// The titles of the columns with numbers.
 const NUMBERS: [&str; 11] =
     ["values", "min", "1 %", "median", "99 %", "max", "mean", "std", "zeros", "NaN", "inf"];
+const MEDIAN: usize = 3;
 /// What a narrow terminal does without, in this order.
 const OPTIONAL: [&str; 9] = ["1 %", "99 %", "values", "median", "dtype", "mean", "histogram", "zeros", "inf"];
 
@@ -89,8 +90,8 @@ impl Stats {
         show(json, &about(model.path(), true, more), |mut out| {
             Sound::of(&model).write(file, &mut out)?;
             if count > 0 {
-                table(&rows, &mut out)?;
-                print_total(&rows, count, &total, &mut out)?;
+                let about = table(&rows, &mut out)?;
+                self::total(&rows, count, &total, about, &mut out)?;
             }
             Ok(())
         })?;
@@ -116,13 +117,14 @@ impl Key {
     }
 }
 
-/// Prints the table.
-fn table(rows: &[&Row<'_>], out: &mut impl Write) -> io::Result<()> {
+/// Prints the table. Returns whether it has a quantile of buckets: the median is the last that is left out.
+fn table(rows: &[&Row<'_>], out: &mut impl Write) -> io::Result<bool> {
     let texts = ["tensor", "dtype"].map(|title| (title, Side::Left));
     let numbers = NUMBERS.map(|title| (title, Side::Right));
     let columns = texts.into_iter().chain(numbers).chain([("histogram", Side::Left)]);
     let table = Table::new(columns).optional(&OPTIONAL);
-    table.print_rows(|| rows.iter().map(|row| cells(row).collect::<Vec<_>>()), out)
+    let shown = table.print_rows(|| rows.iter().map(|row| cells(row).collect::<Vec<_>>()), out)?;
+    Ok(shown[texts.len() + MEDIAN] && rows.iter().any(|row| !row.is_exact()))
 }
 
 fn cells(row: &Row<'_>) -> impl Iterator<Item = String> {
@@ -152,7 +154,7 @@ fn sparkline(spread: &Spread) -> String {
 }
 
 /// Prints what is known about all of so many tensors together, and what the table does not say.
-fn print_total(rows: &[&Row<'_>], count: usize, all: &Part, out: &mut impl Write) -> io::Result<()> {
+fn total(rows: &[&Row<'_>], count: usize, all: &Part, about: bool, out: &mut impl Write) -> io::Result<()> {
     let mut line = format!("  total: {}, {}", counted(count as u64, "tensor"), counted(all.values, "value"));
     if let (Some(min), Some(max)) = (all.min, all.max) {
         let (mean, deviation) = (short(all.moments.mean()), short(all.moments.deviation()));
@@ -161,7 +163,7 @@ fn print_total(rows: &[&Row<'_>], count: usize, all: &Part, out: &mut impl Write
     let zeros = share_of(all.zeros, all.values);
     line += &format!(", {zeros} zeros, {} NaN, {} infinite", grouped(all.nan), grouped(all.infinities()));
     writeln!(out, "{}", wrapped(&line, ", ", terminal_width()))?;
-    if rows.iter().any(|row| !row.is_exact()) {
+    if about {
         let line = format!(
             "  ~: a quantile of buckets, at most {ERROR} of it away, all counts and extremes are exact"
         );

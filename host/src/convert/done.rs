@@ -190,7 +190,7 @@ impl Plan<'_> {
             let (from, to) = (self.from(planned).to_owned(), planned.dtype.to_string());
             [quoted(&planned.name), from, to, format!("{:?}", planned.dims), origin]
         };
-        Table::new(titles).optional(&["source"]).print_rows(|| self.tensors.iter().map(row), out)
+        Table::new(titles).optional(&["source"]).print_rows(|| self.tensors.iter().map(row), out).map(drop)
     }
 
     /// The table of the cast tensors with the largest losses.

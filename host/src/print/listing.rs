@@ -112,7 +112,7 @@ impl Listing<'_> {
             row
         };
         let table = Table::new(columns.into_iter().take(shown)).optional(&["align", "end", "begin"]);
-        table.print_rows(|| self.shown.iter().map(row), out)
+        table.print_rows(|| self.shown.iter().map(row), out).map(drop)
     }
 
     /// Prints one JSON object.
