@@ -174,8 +174,8 @@ fn about_order(tensors: &[(&Entry, IndexedTensor<'_>)], found: &mut Vec<Finding>
 
 fn about_format(file: &Part, found: &mut Vec<Finding>) {
     let (missing, last) = match file.metadata().map(|pairs| pairs.get("format")) {
-        None => ("there is no metadata with the key", "4.47"),
-        Some(None) => ("the metadata has no key", "4.57"),
+        None => ("there is no metadata", "4.47"),
+        Some(None) => ("the metadata has no key \"format\"", "4.57"),
         Some(Some(value)) if FORMATS.contains(&value.as_str()) => return,
         Some(Some(value)) => {
             let known = "transformers 4.26 to 4.57 accepts only pt, tf, flax and mlx";
@@ -183,6 +183,6 @@ fn about_format(file: &Part, found: &mut Vec<Finding>) {
             return found.push(Finding::new(Code::MetadataValue, TEXT, None, message));
         }
     };
-    let message = format!("{missing} \"format\": transformers 4.26 to {last} rejects the file");
+    let message = format!("{missing}: transformers 4.26 to {last} rejects the file");
     found.push(Finding::new(Code::MetadataFormat, TEXT, None, message));
 }
