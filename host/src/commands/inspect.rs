@@ -59,7 +59,7 @@ enum Key {
 impl Run for Inspect {
     fn run(self, context: &Context) -> Outcome {
         self.check()?;
-        self.files.each(context, |file, json| match self.inspect(context, file, json) {
+        self.files.each(context, "--only", |file, json| match self.inspect(context, file, json) {
             Err(error) if error.of_output().is_none() => Ok(verdict::print(Err(&error), file, json)?),
             done => done.map(|()| Exit::Good),
         })

@@ -26,7 +26,7 @@ pub struct Lint {
 
 impl Run for Lint {
     fn run(self, context: &Context) -> Outcome {
-        self.files.each(context, |file, json| self.look(context, file, json))
+        self.files.each(context, "inspect --only", |file, json| self.look(context, file, json))
     }
 }
 

@@ -1,11 +1,13 @@
 //! `safetensors man`: prints the man pages.
 
-use super::{Context, Exit, NAMES, Outcome, Run, command_line};
+use super::{ALIASES, Context, Exit, NAMES, Outcome, Run, command_line};
 use crate::args::remote::{VARIABLES, reads_urls};
 use crate::input::remote::check_output_directory;
 use crate::output::directory::Folder;
 use crate::output::file::Product;
+use crate::text::{counted, shown_path};
 use clap::Command;
+use clap::builder::PossibleValue;
 use clap_mangen::Man as Page;
 use std::io::{self, Write, stdout};
 use std::path::{Path, PathBuf};
@@ -16,7 +18,7 @@ use std::path::{Path, PathBuf};
 #[derive(clap::Args)]
 pub struct Man {
     /// The command whose page is printed [default: the program]
-    #[arg(value_parser = NAMES)]
+    #[arg(value_parser = NAMES.map(named))]
     command: Option<String>,
 
     /// Write the pages of the program and of all its commands to this directory instead
@@ -26,6 +28,10 @@ pub struct Man {
     /// Overwrite existing files
     #[arg(long, requires = "output")]
     force: bool,
+}
+
+fn named(name: &'static str) -> PossibleValue {
+    PossibleValue::new(name).aliases(ALIASES.into_iter().filter(|_| name == "inspect"))
 }
 
 impl Run for Man {
@@ -43,14 +49,15 @@ impl Run for Man {
 fn write_all(context: &Context, program: &Command, folder: &Path, force: bool) -> Outcome {
     check_output_directory(folder)?;
     let made = Folder::make(folder)?;
-    let commands = program.get_subcommands().filter(|command| command.get_name() != "help");
-    for command in [program].into_iter().chain(commands) {
+    let pages: Vec<_> = [program].into_iter().chain(program.get_subcommands()).collect();
+    for command in &pages {
         let name = command.get_display_name().unwrap_or(command.get_name());
         let mut page = Product::create(context, &folder.join(format!("{name}.1")), force)?;
         page.put(&rendered(command)?)?;
         page.finish()?;
     }
     made.keep();
+    writeln!(stdout(), "{}: {}", shown_path(folder), counted(pages.len() as u64, "man page"))?;
     Ok(Exit::Good)
 }
 
@@ -72,6 +79,8 @@ fn rendered(command: &Command) -> io::Result<Vec<u8>> {
         let mut extra = Vec::new();
         page.render_extra_section(&mut extra)?;
         let extra = String::from_utf8_lossy(&extra).replace(".SH EXTRA", ".SH LOCATIONS");
+        // They follow.
+        let extra = extra.replace("; `safetensors man` lists the other variables", "");
         text.write_all(extra.as_bytes())?;
         text.write_all(b".SH ENVIRONMENT\n")?;
         for (names, meaning) in VARIABLES {
@@ -102,7 +111,7 @@ stopped by Ctrl\\-C or another request to end
 /// The program with what its pages describe.
 fn program() -> Command {
     // A page has the text of the rare options, too.
-    let mut program = command_line().mut_args(|arg| arg.hide_short_help(false));
+    let mut program = command_line().disable_help_subcommand(true).mut_args(|arg| arg.hide_short_help(false));
     // Gives the pages of commands their titles, such as `safetensors-check`.
     program.build();
     program

@@ -65,6 +65,9 @@ pub trait Run {
     fn run(self, context: &Context) -> Outcome;
 }
 
+/// Other names of `inspect`.
+const ALIASES: [&str; 3] = ["info", "ls", "show"];
+
 /// Declares [`Command`]: a line for each subcommand, in the order of the help.
 macro_rules! subcommands {
     ($($(#[$others:meta])* $name:ident($module:ident),)+) => {
@@ -89,7 +92,7 @@ macro_rules! subcommands {
 
 subcommands! {
     Check(check),
-    #[command(aliases = ["info", "ls", "show"])]
+    #[command(aliases = ALIASES)]
     Inspect(inspect),
     Stats(stats),
     Lint(lint),
@@ -133,8 +136,8 @@ pub struct Files {
 
 impl Files {
     /// Treats every file and returns the most severe exit code. Stops if standard output fails. A name of a
-    /// tensor among the files is an error with a proposal.
-    fn each(&self, context: &Context, mut treat: impl FnMut(&Path, bool) -> Outcome) -> Outcome {
+    /// tensor among the files is an error, which says how to choose it.
+    fn each(&self, context: &Context, only: &str, mut treat: impl FnMut(&Path, bool) -> Outcome) -> Outcome {
         check_stdin_once(&self.files)?;
         let first = &self.files[0];
         let mut lost = self.files.iter().filter(|file| first.is_file() && !file.exists()).peekable();
@@ -142,7 +145,7 @@ impl Files {
             && let Ok(model) = Model::open_header(context, first)
             && let Some(name) = lost.find(|name| model.find(&name.to_string_lossy()).is_some())
         {
-            return Err(Error::about(name, "is a tensor, not a file; choose it with `inspect --only`"));
+            return Err(Error::about(name, format!("is a tensor, not a file; choose it with `{only}`")));
         }
         let mut worst = Exit::Good;
         for file in &each_of(&self.files) {

@@ -65,7 +65,7 @@ enum Key {
 
 impl Run for Stats {
     fn run(self, context: &Context) -> Outcome {
-        self.files.each(context, |file, json| self.show(context, file, json))
+        self.files.each(context, "--only", |file, json| self.show(context, file, json))
     }
 }
 
