@@ -212,8 +212,7 @@ fn guesses_end_in_the_right_word() {
     place.put("m", &sound());
     for (line, sentence) in [
         ("pack m -o k --align 4K", "a whole number from 0 to 4294967295 needed, without a unit"),
-        ("stats m --only a --except ?", "m: --only and --except leave no tensor\n"),
-        ("stats m a", "a: is a tensor, not a file; choose it with `inspect --only`\n"),
+        ("stats m a", "a: is a tensor, not a file; choose it with `--only`\n"),
         ("convert m --only a x.npy", "need --to; `pack` selects tensors, `cat MODEL TENSOR -o` writes one\n"),
         ("checkpoint m c", "m: is a file; give the directory, then the models\n"),
         ("inspect m --json --onyl a", "found; did you mean \\\"--only\\\"?\"}\n"),
@@ -225,7 +224,12 @@ fn guesses_end_in_the_right_word() {
     for (line, tips) in [
         ("", "compare=diff concat=pack merge=pack cp=pack rename=pack get=cat extract=slice import=convert"),
         ("", "list=inspect keys=inspect view=cat metadata=--json tree=--tree m=check sum=hash verify=hash"),
+        ("", "cast=convert shard=split edit=--in-place drop=--except head=inspect repair=check upload=hf"),
         ("", "fetch=checkpoint version=--version quantize=quant chek=\"check\""),
+        ("split m", "--size=--max-size --shards=--max-size"),
+        ("diff m m", "--atol=--tolerance --rtol=--relative"),
+        ("check m", "--recursive=directories -r=directories"),
+        ("convert m", "--dequantize=--unscale"),
         ("pack m", "--metadata=--set --tensor=--only --remove=--except --sort=--order --strip-prefix=OLD="),
         ("pack m", "--overwrite=--force -f=--force --out=--output --dtype=convert --quiet=exit"),
         ("cat m a", "--tensor=TENSOR --head=--limit -n=--limit --to=convert"),
