@@ -16,7 +16,7 @@ fn only_checkpoints_are_replaced_and_only_with_force() {
     place.put("c/mine", b"mine").put("file", b"mine");
     let run =
         |options: &[&str]| place.run(["checkpoint"].iter().chain(options).chain(&["model.safetensors"]));
-    run(&["c"]).is(2, "", "c: already exists; use --force to replace it\n");
+    run(&["c"]).is(2, "", "c: already exists; use --force to overwrite it\n");
     run(&["--force", "c"]).is(2, "", "c: not a checkpoint: it has no SHA256SUMS; refusing to replace it\n");
     run(&["--force", "-o", "file"]).is(2, "", "file: not a directory; refusing to replace it\n");
     assert_eq!(

@@ -21,6 +21,9 @@ use std::path::Path;
 /// The result of a command.
 pub type Outcome = Result<Exit, Error>;
 
+/// The sentence about a path that is taken.
+pub const EXISTS: &str = "already exists; use --force to overwrite it";
+
 /// An error in one sentence.
 #[derive(Debug)]
 pub struct Error {
@@ -351,6 +354,11 @@ impl Error {
     /// An error of the library about a file.
     pub fn of_file(path: &Path, fault: &FileErrorKind) -> Self {
         match fault {
+            FileErrorKind::System { action: "replace", error }
+                if error.kind() == io::ErrorKind::AlreadyExists =>
+            {
+                Self::about(path, EXISTS)
+            }
             FileErrorKind::System { action: "write" | "replace", error } => Self::cannot_write(path, error),
             FileErrorKind::System { action, error } => match of_server(error) {
                 Some(error) => Self::not_read(path, error),

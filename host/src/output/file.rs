@@ -1,7 +1,7 @@
 //! Output files, written atomically.
 
 use crate::context::Context;
-use crate::error::Error;
+use crate::error::{EXISTS, Error};
 use crate::input::discover::is_absent;
 use crate::input::remote::check_output;
 use embedded_safetensors::file::FileErrorKind;
@@ -178,6 +178,7 @@ impl Write for Product {
 /// All errors of the system count as errors of writing the file.
 fn cannot_write(error: EditError, len: Option<u64>) -> Error {
     match error.kind() {
+        EditErrorKind::File(FileErrorKind::System { action: "replace", .. }) => error.into(),
         EditErrorKind::File(FileErrorKind::System { error: reason, .. }) => {
             Error::cannot_write_all(error.path(), reason, len)
         }
@@ -194,7 +195,7 @@ pub fn check_output_path(path: &Path, force: bool) -> Result<(), Error> {
     let reason = match fs::metadata(path) {
         Ok(there) if there.is_dir() => "is a directory, not a file",
         Ok(there) if !there.is_file() => "not a regular file; refusing to overwrite it",
-        Ok(_) if !force => "already exists; use --force to overwrite it",
+        Ok(_) if !force => EXISTS,
         Err(_) if path.is_symlink() => "is a dangling symbolic link",
         Err(error) if !is_absent(&error) => return Err(Error::cannot_write(path, &error)),
         _ => return Ok(()),

@@ -2,8 +2,8 @@
 
 use super::contents::open_all;
 use crate::context::Context;
-use crate::error::Error;
 use crate::error::not_read::NotRead;
+use crate::error::{EXISTS, Error};
 use crate::input::discover::{Folders, reject_partial_models};
 use crate::input::model::Model;
 use crate::input::open::open_file;
@@ -102,6 +102,7 @@ impl Contents {
         let mut copies = self.by_name(&work, &broken)?;
         check_output_path(folder, force)?;
         let written = write_checkpoint(folder, |checkpoint| {
+            checkpoint.may_replace(force);
             for (name, copying) in &mut copies {
                 checkpoint.write_from(name, copying)?;
             }
@@ -130,16 +131,12 @@ fn unnamed(text: &[u8]) -> Result<(File, u64), NotRead> {
 /// contain nothing else.
 fn check_output_path(folder: &Path, force: bool) -> Result<(), Error> {
     check_output_directory(folder)?;
-    let there = match fs::symlink_metadata(folder) {
-        Ok(there) => there,
+    match fs::symlink_metadata(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(Error::not_read(folder, error)),
-    };
-    if !force {
-        return Err(Error::about(folder, "already exists; use --force to replace it"));
-    }
-    if !there.is_dir() {
-        return Err(Error::about(folder, "not a directory; refusing to replace it"));
+        Ok(_) if !force => return Err(Error::about(folder, EXISTS)),
+        Ok(there) if there.is_dir() => {}
+        Ok(_) => return Err(Error::about(folder, "not a directory; refusing to replace it")),
     }
     let unlisted = if folder.join(SUMS).is_file() { first_unlisted(folder)? } else { None };
     unlisted.map_or(Ok(()), |name| {

@@ -9,6 +9,7 @@ use crate::simulated::{FailurePlan, SimulatedDisk, Survival};
 use embedded_safetensors::Dtype;
 use embedded_safetensors::write::{FileSpec, TensorSpec};
 use std::collections::BTreeMap;
+use std::io;
 use std::path::{Path, PathBuf};
 
 const SURVIVALS: [Survival; 4] =
@@ -75,6 +76,17 @@ fn written_checkpoint_verifies_and_old_one_is_removed() {
         let verified = verify(&disk, target()).expect("valid checkpoint");
         assert_eq!(verified, Verified { files: 3, bytes: 8 + new[&target().join("model")].len() as u64 });
     }
+}
+
+#[test]
+fn checkpoint_of_another_writer_is_kept() {
+    let disk = before(false);
+    let outcome = write_checkpoint_on(&disk, target(), |checkpoint| {
+        checkpoint.may_replace(false);
+        write(&disk, 1)
+    });
+    let error = io::Error::from(outcome.expect_err("it exists by now"));
+    assert_eq!((error.kind(), found(&disk)), (io::ErrorKind::AlreadyExists, found(&before(true))));
 }
 
 #[test]

@@ -133,13 +133,9 @@ fn is_checkpoint(disk: &dyn Disk, target: &Path) -> Result<bool, EditErrorKind> 
 
 /// Rejects paths such as `.`, `..` and `/`.
 fn check_path(directory: &Path) -> Result<(), EditErrorKind> {
-    match directory.file_name() {
-        Some(_) => Ok(()),
-        None => Err(EditErrorKind::UnsafeName {
-            name: directory.display().to_string(),
-            reason: "it does not end with the name of a directory",
-        }),
-    }
+    let reason = "it does not end with the name of a directory";
+    let wrong = || EditErrorKind::UnsafeName { name: directory.display().to_string(), reason };
+    directory.file_name().map(drop).ok_or_else(wrong)
 }
 
 /// Creates the missing parent directories, and syncs each before the next.
@@ -183,6 +179,7 @@ pub struct Checkpoint<'d> {
     disk: &'d dyn Disk,
     target: PathBuf,
     hidden: PathBuf,
+    may_replace: bool,
     /// Whether the hidden directory has been renamed.
     is_placed: bool,
     /// The sums of the files that are synced.
@@ -198,13 +195,20 @@ impl<'d> Checkpoint<'d> {
         let claim = target.parent().and_then(|parent| disk.claim(parent));
         let (hidden, ()) = beside(&target, |path| disk.create_directory(path, permissions.as_ref()))
             .map_err(|error| EditErrorKind::system("create a temporary directory beside", error))?;
-        Ok(Self { disk, target, hidden, is_placed: false, sums: HashMap::new(), _claim: claim })
+        let sums = HashMap::new();
+        Ok(Self { disk, target, hidden, may_replace: true, is_placed: false, sums, _claim: claim })
     }
 
     /// Returns the directory that is being written. Other files created there, such as by
     /// [`ModelEditor::save`](crate::ModelEditor::save), become part of the checkpoint.
     pub fn path(&self) -> &Path {
         &self.hidden
+    }
+
+    /// Sets whether an old directory may be replaced, as is the default. If not, one that exists at the end
+    /// is an error of kind [`AlreadyExists`](io::ErrorKind::AlreadyExists).
+    pub fn may_replace(&mut self, yes: bool) {
+        self.may_replace = yes;
     }
 
     /// Writes a model to the checkpoint, as [`write_file`](crate::write_file) does.
@@ -297,7 +301,12 @@ impl<'d> Checkpoint<'d> {
     /// Moves the synced directory to its path.
     fn replace_target(&mut self) -> Result<(), EditErrorKind> {
         let cannot = |error| EditErrorKind::system("replace", error);
-        if stat_replaceable(self.disk, &self.target)?.is_none() {
+        let there = stat_replaceable(self.disk, &self.target)?;
+        if there.is_some() && !self.may_replace {
+            return Err(cannot(io::ErrorKind::AlreadyExists.into()));
+        }
+        if there.is_none() {
+            // This never replaces a directory with files.
             self.disk.rename(&self.hidden, &self.target).map_err(cannot)?;
             self.is_placed = true;
             return sync_parent(self.disk, &self.target);
