@@ -57,6 +57,8 @@ impl Run for Check {
             {
                 return verdict.map(drop);
             }
+            let is_told = |shard: &str| files.iter().any(|(path, _)| path == Path::new(shard));
+            let verdict = verdict.map_err(|error| error.of_index(file, is_told));
             let exit = verdict::print(verdict.as_ref(), file, self.json)?;
             worst = worst.max(exit);
             counts[usize::from(exit.code())] += 1;

@@ -231,6 +231,14 @@ impl Error {
         shown_text(self.file.as_deref().unwrap_or("safetensors"))
     }
 
+    /// The same as an error of the index that names this shard, if it is the error of another file.
+    pub fn of_index(self, index: &Path, is_told: impl Fn(&str) -> bool) -> Self {
+        let (exit, shard) = (self.exit(), self.file.as_deref().filter(|file| *file != name(index)));
+        let Some(shard) = shard.filter(|shard| is_told(shard)) else { return self };
+        let (kind, why) = if exit == Exit::Bad { ("shards", "invalid") } else { ("io", "not readable") };
+        Self::said(Some(index), exit, kind, format!("its shard {} is {why}", quoted(shard)))
+    }
+
     /// The error as text.
     pub fn line(&self) -> String {
         format!("{}: {}", self.place(), self.sentence())
