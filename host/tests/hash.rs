@@ -134,7 +134,7 @@ fn an_invalid_list_is_one_sentence() {
             b"{\"files\":",
             "not the output of `safetensors hash --json`: EOF while parsing a value at line 1 column 9",
         ),
-        (&sound(), "line 1 is not a sum and a name"),
+        (&sound(), "it is a model; --check-embedded verifies the sum in a model"),
     ] {
         place.put("list", damaged);
         verified(&place).is(2, "", &format!("list: not a list of sums: {why}\n"));

@@ -23,13 +23,18 @@ use std::path::{Path, PathBuf};
 const LONGEST: u64 = 256 << 20;
 /// The list of a checkpoint, which marks its directory.
 pub const SUMS: &str = "SHA256SUMS";
+const OF_MODEL: &str = "not a list of sums: it is a model; --check-embedded verifies the sum in a model";
 
 /// Verifies the files of a list, or of a checkpoint if the path is a directory. Names in a list may be any
 /// path, as for `sha256sum`.
 pub fn verify(context: &Context, list: &Path) -> Result<Vec<Found>, Error> {
     match list.is_dir() {
         true => verify_folder(context, list),
-        false => check(context, Path::new(""), &read_list(list)?),
+        false => match read_list(list) {
+            Ok(expected) => check(context, Path::new(""), &expected),
+            Err(_) if Model::open(context, list).is_ok() => Err(Error::about(list, OF_MODEL)),
+            Err(error) => Err(error),
+        },
     }
 }
 
