@@ -200,8 +200,8 @@ fn renames_happen_at_once() {
     assert_eq!(names(&place, "x"), ["weight.1", "weight.0"]);
     for (edit, sentence) in [
         (
-            "--rename a=b",
-            "sound: duplicate tensor name \"b\": \"a\" of sound, and \"b\" of sound; use --prefer to choose",
+            "--rename a=b --prefer last",
+            "sound: duplicate tensor name \"b\": \"a\" of sound, and \"b\" of sound; rename one of them",
         ),
         ("--rename z=b", "sound: no tensor \"z\" to rename"),
         ("--rename-prefix z=b", "sound: no tensor name begins with \"z\""),

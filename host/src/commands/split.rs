@@ -161,7 +161,7 @@ impl Split {
                 writeln!(out, "{}: the index", shown_path(&self.output.join(index)))?;
             }
             let large = || contents.entries.iter().filter(|entry| entry.tensor.byte_len() > self.max_size);
-            let named = |Entry { name, tensor }: &Entry<'_>| {
+            let named = |Entry { name, tensor, .. }: &Entry<'_>| {
                 format!("{} with {}", quoted(name), counted(tensor.byte_len(), "byte"))
             };
             let names = listed(large().map(named), NAMED, large().count() as u64);

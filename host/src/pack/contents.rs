@@ -15,6 +15,8 @@ use std::path::{Path, PathBuf};
 pub struct Entry<'m> {
     pub name: String,
     pub tensor: Tensor<'m>,
+    /// The number of its input.
+    input: usize,
 }
 
 impl<'m> Entry<'m> {
@@ -61,10 +63,10 @@ impl<'m> Contents<'m> {
     /// read.
     pub fn of(models: &'m [Model], prefer: Option<Prefer>) -> Result<Self, Error> {
         let mut contents = Self::default();
-        for model in models {
+        for (input, model) in models.iter().enumerate() {
             let (tensors, padding) = model.without_padding()?;
-            let entries = tensors.into_iter().map(|tensor| Entry { name: tensor.name().to_owned(), tensor });
-            contents.entries.extend(entries);
+            let entry = |tensor: Tensor<'m>| Entry { name: tensor.name().to_owned(), tensor, input };
+            contents.entries.extend(tensors.into_iter().map(entry));
             contents.padding.add(padding);
             let Some(pairs) = model.pairs() else { continue };
             let metadata = contents.metadata.get_or_insert_default();
@@ -123,7 +125,7 @@ impl<'m> Contents<'m> {
     /// Removes duplicate names.
     ///
     /// # Errors
-    /// Two tensors have one name, and neither is preferred.
+    /// Two tensors have one name, and neither is preferred or both are of one input.
     pub fn unite(&mut self, prefer: Option<Prefer>) -> Result<(), Error> {
         if self.names().collect::<HashSet<_>>().len() == self.entries.len() {
             return Ok(());
@@ -133,16 +135,16 @@ impl<'m> Contents<'m> {
         for entry in self.entries.drain(..) {
             let free = united.len();
             let index = *indices.entry(entry.name.clone()).or_insert(free);
-            match prefer {
+            let is_of_one = united.get(index).is_some_and(|first| first.input == entry.input);
+            match prefer.filter(|_| !is_of_one) {
                 _ if index == free => united.push(entry),
                 Some(Prefer::First) => {}
                 Some(Prefer::Last) => united[index] = entry,
                 None => {
                     let [first, second] = [&united[index], &entry].map(Entry::origin);
                     let name = quoted(&entry.name);
-                    let sentence = format!(
-                        "duplicate tensor name {name}: {first}, and {second}; use --prefer to choose"
-                    );
+                    let advice = if is_of_one { "rename one of them" } else { "use --prefer to choose" };
+                    let sentence = format!("duplicate tensor name {name}: {first}, and {second}; {advice}");
                     return Err(Error::about(entry.file(), sentence));
                 }
             }
