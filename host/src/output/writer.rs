@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::output::file::Product;
 use crate::text::quoted;
-use embedded_safestructures::{Event, Frame, SCHEMA, Structure, Value};
+use embedded_safestructures::{Event, Frame, SCHEMA, Structure, VERSION_KEY, Value};
 use embedded_safetensors::write::{
     FilePlan, FileSpec, PlannedContent, SpecError, SpecErrorKind, SpecPart, TensorSpec,
 };
@@ -102,7 +102,7 @@ pub fn check_structure<'n>(schema: Option<&str>, names: impl Iterator<Item = &'n
         {
             return Err(format!(
                 "the nested structure in the metadata names tensor {}, which the output would not have; keep its \
-                 name, or remove the structure with `safetensors pack --unset {SCHEMA}`",
+                 name, or remove the structure: `safetensors pack --unset {SCHEMA} --unset {VERSION_KEY}`",
                 quoted(&name.to_string())
             ));
         }
