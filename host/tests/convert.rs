@@ -292,8 +292,9 @@ fn casts_leave_scales_of_i8_tensors_unchanged() {
     place.put("only", &model("", &scaled)).put("m", &model("", &[scaled, others].concat()));
     let said = converted(&place, "m n.safetensors --to F16");
     let notes = "  not cast: 1 tensor, scales of I8 tensors (--only NAME casts one)\n  \
-                 not cast: 1 tensor, not floating-point (--all casts integers and BOOL)\n";
+                 not cast: 1 tensor, I8 with scales (--unscale multiplies by them; --only NAME does not)\n";
     assert!(said.ends_with(notes), "{said}");
+    assert!(converted(&place, "m a.safetensors --to F16 --all").ends_with(notes));
     let read = place.decoded("n.safetensors");
     let dtypes = ["a", "a.scale", "b", "b.scale"].map(|name| read["tensors"][name]["dtype"].clone());
     assert_eq!(dtypes, ["I8", "F32", "F16", "F16"]);

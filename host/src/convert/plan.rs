@@ -158,6 +158,8 @@ pub enum Reason {
     Scale,
     /// No row has several numbers that could share a scale.
     NoRows,
+    /// It is an I8 tensor with scales, by which a plain cast would not multiply.
+    Scaled,
     NotFloat,
     Complex,
     /// It has blocks of GGUF.
@@ -178,6 +180,10 @@ impl Reason {
             Self::NoRows => [
                 "without rows of several numbers",
                 "nothing to cast: no selected tensor has rows of several numbers",
+            ],
+            Self::Scaled => [
+                "I8 with scales (--unscale multiplies by them; --only NAME does not)",
+                "nothing to cast: the tensors are I8 with scales, by which --unscale multiplies",
             ],
             Self::NotFloat => [
                 "not floating-point (--all casts integers and BOOL)",
@@ -234,7 +240,7 @@ impl<'i> Plan<'i> {
                 continue;
             }
             let to = casts.to.filter(|_| casts.selection.takes(&tensor.name));
-            let reason = to.map_or(Ok(None), |to| casts.reason(tensor, to, owner)).map_err(of_tensor)?;
+            let reason = to.map_or(Ok(None), |to| casts.reason(tensor, to, &scaled)).map_err(of_tensor)?;
             self.left.extend(reason);
             let Some(to) = to.filter(|_| reason.is_none()) else {
                 self.tensors.push(Planned::new(tensor, tensor.dtype, Change::Keep));
@@ -376,8 +382,9 @@ impl Casts {
     ///
     /// # Errors
     /// It is complex, or has blocks of GGUF, and is selected by `--only`.
-    fn reason(&self, tensor: &Tensor, to: Dtype, owner: Option<&Tensor>) -> Result<Option<Reason>, String> {
+    fn reason(&self, tensor: &Tensor, to: Dtype, scaled: &Scaled<'_>) -> Result<Option<Reason>, String> {
         let is_named = !self.selection.only.is_empty();
+        let owner = scaled.owner(&tensor.name);
         Ok(Some(match tensor.dtype {
             Dtype::I8 if self.unscale => return Ok(None),
             _ if self.unscale => Reason::NotI8,
@@ -388,6 +395,7 @@ impl Casts {
             Dtype::C64 if is_named => return Err("complex numbers cannot be cast".into()),
             Dtype::C64 => Reason::Complex,
             _ if !is_named && owner.is_some_and(|owner| row_of(owner, tensor).is_some()) => Reason::Scale,
+            Dtype::I8 if to != Dtype::I8 && !is_named && scaled.scales(tensor).is_ok() => Reason::Scaled,
             dtype if !is_float(dtype) && !is_named && !self.all && dtype != to => Reason::NotFloat,
             _ if self.scale == Some(Scale::PerRow) && !has_rows(tensor) => Reason::NoRows,
             _ => return Ok(None),
