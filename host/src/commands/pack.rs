@@ -124,7 +124,7 @@ impl Run for Pack {
         }
         let mut padding = contents.padding;
         if is_in_place {
-            (lines, padding) = (contents.lines_in_place(), Padding::default());
+            (lines, padding) = (contents.lines_in_place(), Padding { tensors: 0, ..padding });
         }
         // After an edit in place the header can have more space than it needs.
         if let Some(there) = fs::metadata(self.target()).ok().filter(|_| is_in_place || !self.dry_run) {

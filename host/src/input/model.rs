@@ -170,12 +170,13 @@ impl Model {
     /// # Errors
     /// They cannot be read.
     pub fn without_padding(&self) -> Result<(Vec<Tensor<'_>>, Padding), Error> {
-        let (mut tensors, mut padding) = (Vec::new(), Padding::default());
+        let sum = self.metadata().is_some_and(|pairs| pairs.contains_key(KEY));
+        let (mut tensors, mut padding) = (Vec::new(), Padding { sum, ..Padding::default() });
         for file in self.parts() {
             let names = file.padding()?;
             for tensor in in_order(file) {
                 match names.contains(tensor.name()) {
-                    true => padding.add(Padding { tensors: 1, bytes: tensor.byte_len() }),
+                    true => padding.add(Padding { tensors: 1, bytes: tensor.byte_len(), sum }),
                     false => tensors.push(tensor),
                 }
             }
@@ -267,26 +268,31 @@ pub struct Padding {
     pub tensors: u64,
     #[serde(skip)]
     pub bytes: u64,
+    /// Whether the embedded sum is left out, too.
+    #[serde(skip)]
+    pub sum: bool,
 }
 
 impl Padding {
     pub fn add(&mut self, other: Self) {
         self.tensors += other.tensors;
         self.bytes += other.bytes;
+        self.sum |= other.sum;
     }
 
-    /// Prints a line about the padding left out, if any.
+    /// Prints lines about the sum and the padding left out, if any.
     ///
     /// # Errors
     /// Those of `out`.
     pub fn print(self, out: &mut impl Write) -> io::Result<()> {
-        match self.tensors {
-            0 => Ok(()),
-            tensors => {
-                let (tensors, bytes) = (counted(tensors, "tensor"), counted(self.bytes, "zero byte"));
-                writeln!(out, "  left out: {tensors} of padding, {bytes}")
-            }
+        if self.sum {
+            writeln!(out, "  left out: the embedded sum; `safetensors hash --embed` embeds a new one")?;
         }
+        if self.tensors > 0 {
+            let (tensors, bytes) = (counted(self.tensors, "tensor"), counted(self.bytes, "zero byte"));
+            writeln!(out, "  left out: {tensors} of padding, {bytes}")?;
+        }
+        Ok(())
     }
 }
 

@@ -47,7 +47,8 @@ fn embedded_sum(context: &Context, path: &Path) -> Result<EmbeddedSum, Error> {
 /// The model is invalid, or cannot be read or written; interruption by the user: the file is unchanged then.
 /// The new file cannot be read again, or has another sum.
 pub fn embed(context: &Context, path: &Path) -> Result<(String, bool, Padding), Error> {
-    let (_, padding) = Model::open(context, path)?.without_padding()?;
+    let (_, mut padding) = Model::open(context, path)?.without_padding()?;
+    padding.sum = false;
     let mut editor = ModelEditor::open(path)?;
     editor.embed_sum();
     let in_place = save(context, editor, path, "hashing")? == SaveMethod::InPlace;
