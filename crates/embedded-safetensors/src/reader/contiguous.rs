@@ -1,14 +1,11 @@
-//! Arithmetic for contiguous elements: which are next, and at which byte.
+//! Contiguous elements: which are next, and at which byte of the file.
 
-use super::converting::Converting;
-use super::place::{Origin, Place};
-use super::region::Until;
-use super::region::sealed::Region;
+use super::region::sealed::{Block, Reach, Region, Run};
 use crate::dtype::Dtype;
 use crate::error::{Error, ErrorKind};
 use crate::tensor::span::Span;
-use crate::util::bytes::front;
-use crate::values::convert::{Conversion, Element};
+use crate::util::bytes::{low_usize, touched_bytes};
+use crate::values::convert::{bits_of_value, values_in, values_of_element};
 use core::ops::Range;
 
 /// Contiguous elements, all of a tensor or a range of its rows, and how far they have been read.
@@ -17,7 +14,9 @@ use core::ops::Range;
 #[derive(Clone, Copy, Debug)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Contiguous {
-    origin: Origin,
+    /// The tensor's first byte in the file.
+    start: u64,
+    dtype: Dtype,
     /// The first of these elements, counted from the tensor's first.
     first: u64,
     next: u64,
@@ -25,18 +24,21 @@ pub struct Contiguous {
 }
 
 /// A tensor as rows: a row has all elements with the same index of axis 0.
-struct Matrix {
-    origin: Origin,
+struct Matrix<'t> {
+    tensor: &'t Span,
     /// How many elements a row has.
     row_len: u64,
     rows: u64,
 }
 
 impl Contiguous {
+    fn new(tensor: &Span, first: u64, end: u64) -> Self {
+        Self { start: tensor.start(), dtype: tensor.dtype(), first, next: first, end }
+    }
+
     /// Returns all elements of a tensor.
     pub(crate) fn all(tensor: &Span) -> Self {
-        let origin = Origin::new(tensor);
-        Self { origin, first: 0, next: 0, end: origin.elements(tensor.len()) }
+        Self::new(tensor, 0, values_in(tensor.dtype(), tensor.len()))
     }
 
     /// Returns one row of a tensor.
@@ -61,10 +63,6 @@ impl Contiguous {
         }
     }
 
-    pub(crate) const fn position(&self) -> u64 {
-        self.next.wrapping_sub(self.first)
-    }
-
     /// Continues at this element.
     ///
     /// # Errors
@@ -80,79 +78,90 @@ impl Contiguous {
     /// # Errors
     /// As [`seek`](Self::seek).
     pub(crate) fn skip(&mut self, elements: u64) -> Result<(), Error> {
-        self.seek(self.position().saturating_add(elements))
+        self.seek(self.next.wrapping_sub(self.first).saturating_add(elements))
     }
 
-    /// Advances by the values that were filled.
-    pub(crate) fn advance(&mut self, values: usize) {
-        self.next = self.next.wrapping_add(values as u64);
-    }
-
-    /// Returns where the next element is.
-    const fn place(&self) -> Place {
-        self.origin.place(self.next)
+    /// Returns the byte in which an element begins, and how many bits of it belong to earlier elements. The
+    /// tensor must have the element, or end there. It has fewer than 2^64 bits, so nothing can wrap.
+    #[inline]
+    const fn place(&self, element: u64) -> (u64, u8) {
+        let bits = element.wrapping_mul(bits_of_value(self.dtype) as u64);
+        let [low, ..] = bits.to_le_bytes();
+        (self.start.wrapping_add(bits >> 3), low & 7)
     }
 }
 
 impl Region for Contiguous {
-    type Filling<'b, T: Element> = Converting<'b, T>;
+    type At = u64;
+    const IS_ONE_RUN: bool = true;
 
     fn dtype(&self) -> Dtype {
-        self.origin.dtype()
+        self.dtype
     }
 
     fn count(&self) -> u64 {
         self.end.wrapping_sub(self.first)
     }
 
-    fn remaining(&self) -> u64 {
-        self.end.wrapping_sub(self.next)
+    fn at(&self) -> u64 {
+        self.next
+    }
+
+    fn go(&mut self, at: u64) {
+        self.next = at;
+    }
+
+    fn left(&self, at: &u64) -> u64 {
+        self.end.wrapping_sub(*at)
     }
 
     fn start(&self) -> u64 {
-        self.origin.start()
+        self.start
     }
 
     fn offset(&self) -> u64 {
-        self.place().offset
+        self.place(self.next).0
     }
 
     fn end(&self) -> u64 {
-        self.origin.place(self.end).offset
+        self.place(self.end).0
     }
 
     #[inline]
-    fn room<'b, T>(&self, values: &'b mut [T]) -> &'b mut [T] {
-        front(values, self.remaining())
+    fn next_run(&self, at: &u64, block: &Block, _: usize) -> Option<Run> {
+        if block.is_full() {
+            return None;
+        }
+        let (offset, skip) = self.place(*at);
+        let bits = block.most.wrapping_mul(bits_of_value(self.dtype).into());
+        let len = low_usize(touched_bytes(bits.wrapping_add(skip.into())));
+        let reach = Reach { end: at.wrapping_add(block.most), skip, is_cut: false };
+        Some(Run { offset, begin: 0, len, reach })
     }
 
     #[inline]
-    fn fill<'b, T: Element>(
-        &self,
-        conversion: Conversion<T>,
-        values: &'b mut [T],
-        _: Until,
-    ) -> Converting<'b, T> {
-        Converting::new(self.place(), conversion, values)
+    fn keep(&self, at: &mut u64, block: &mut Block, reach: &Reach, _: &mut [u8]) {
+        *at = reach.end;
+        (block.filled, block.skip) = (block.most, reach.skip);
     }
 }
 
-impl Matrix {
+impl<'t> Matrix<'t> {
     /// # Errors
     /// [`ErrorKind::TooManyRanges`] for a scalar; [`ErrorKind::OutsideTensor`] when these are the
     /// dimensions of another tensor.
-    fn new(tensor: &Span, dims: &[u64]) -> Result<Self, Error> {
-        let origin = Origin::new(tensor);
+    fn new(tensor: &'t Span, dims: &[u64]) -> Result<Self, Error> {
+        let (dtype, error) = (tensor.dtype(), |kind: ErrorKind| kind.at(tensor.start()));
         let [rows, inner @ ..] = dims else {
-            return Err(origin.error(ErrorKind::TooManyRanges { asked: 1, rank: 0 }));
+            return Err(error(ErrorKind::TooManyRanges { asked: 1, rank: 0 }));
         };
         // If a tensor has no rows, its other dimensions may be of any size.
-        let row_len = inner.iter().fold(origin.values_of_element(), |len, dim| len.saturating_mul(*dim));
+        let row_len = inner.iter().fold(values_of_element(dtype), |len, dim| len.saturating_mul(*dim));
         match rows.checked_mul(row_len) {
-            Some(elements) if elements <= origin.elements(tensor.len()) => {
-                Ok(Self { origin, row_len, rows: *rows })
+            Some(elements) if elements <= values_in(dtype, tensor.len()) => {
+                Ok(Self { tensor, row_len, rows: *rows })
             }
-            _ => Err(origin.error(ErrorKind::OutsideTensor { asked: u64::MAX, len: tensor.len() })),
+            _ => Err(error(ErrorKind::OutsideTensor { asked: u64::MAX, len: tensor.len() })),
         }
     }
 
@@ -160,10 +169,54 @@ impl Matrix {
     fn run(&self, from: u64, to: u64) -> Contiguous {
         // Neither can wrap: the tensor has at least that many elements.
         let [first, end] = [from, to].map(|row| row.wrapping_mul(self.row_len));
-        Contiguous { origin: self.origin, first, next: first, end }
+        Contiguous::new(self.tensor, first, end)
     }
 
     fn outside(&self, asked: u64) -> Error {
-        self.origin.error(ErrorKind::OutsideAxis { axis: 0, asked, size: self.rows })
+        ErrorKind::OutsideAxis { axis: 0, asked, size: self.rows }.at(self.tensor.start())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tensor::location::Location;
+
+    fn all(dtype: Dtype) -> Contiguous {
+        Contiguous::all(&Span::of(Location { dtype, header: 0, begin: 0, end: 0 }, 100))
+    }
+
+    #[test]
+    fn elements_of_every_width_are_counted_exactly() {
+        for &dtype in Dtype::ALL {
+            for eights in (0..1000).chain([1 << 40, u64::MAX >> 7]) {
+                let elements = eights * 8;
+                let bytes = elements.checked_mul(dtype.bits().into()).map(|bits| bits / 8);
+                let Some(bytes) = bytes else { continue };
+                assert_eq!(
+                    values_in(dtype, bytes),
+                    elements * values_of_element(dtype),
+                    "{dtype}, {bytes} bytes"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn narrow_elements_begin_inside_bytes() {
+        let places = |dtype| [0, 1, 2, 3, 4].map(|element| all(dtype).place(element));
+        assert_eq!(places(Dtype::F4), [(100, 0), (100, 4), (101, 0), (101, 4), (102, 0)]);
+        assert_eq!(places(Dtype::F6_E2M3), [(100, 0), (100, 6), (101, 4), (102, 2), (103, 0)]);
+        assert_eq!(places(Dtype::C64), [(100, 0), (104, 0), (108, 0), (112, 0), (116, 0)]);
+    }
+
+    #[test]
+    fn runs_include_shared_bytes() {
+        let bytes =
+            |dtype, at: u64, count| all(dtype).next_run(&at, &Block::new(count), 0).map_or(0, |run| run.len);
+        assert_eq!([0, 1, 2, 3].map(|count| bytes(Dtype::F4, 0, count)), [0, 1, 1, 2]);
+        assert_eq!([1, 2, 3].map(|count| bytes(Dtype::F4, 1, count)), [1, 2, 2]);
+        assert_eq!([1, 2, 3, 4].map(|count| bytes(Dtype::F6_E3M2, 1, count)), [2, 3, 3, 4]);
+        assert_eq!(bytes(Dtype::F64, 3, 5), 40);
     }
 }

@@ -5,11 +5,8 @@
 //! a slice.
 
 pub(crate) mod contiguous;
-pub(crate) mod converting;
-pub(crate) mod filling;
-pub(crate) mod gathering;
-pub(crate) mod place;
 pub(crate) mod region;
+mod shift;
 mod slice;
 pub(crate) mod sliced;
 pub(crate) mod tensor;

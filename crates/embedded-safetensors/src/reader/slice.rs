@@ -7,8 +7,8 @@ use crate::error::Error;
 #[cfg(doc)]
 use crate::error::ErrorKind;
 use crate::io::ReadError;
-use crate::reader::filling::Filling;
 use crate::reader::region::Until;
+use crate::reader::region::sealed::{Block, Region, Run};
 use crate::reader::sliced::Sliced;
 use crate::shape::Shape;
 
@@ -83,8 +83,8 @@ impl<S: ReadAt> SliceReader<S> {
         &mut self,
         buffer: &'b mut [u8],
     ) -> Result<Option<&'b [u8]>, ReadError<S::Error>> {
-        let filling = self.place.chunk(buffer.len())?;
-        let chunk = self.fill(filling, buffer, Until::Cut).await?;
+        let block = self.place.chunk(buffer.len())?;
+        let chunk = self.fill(block, buffer, Until::Cut).await?;
         Ok(if chunk.is_empty() { None } else { Some(chunk) })
     }
 
@@ -95,8 +95,8 @@ impl<S: ReadAt> SliceReader<S> {
     /// [`ErrorKind::BufferLength`] when the rest does not fit, with its length; [`ErrorKind::PartOfByte`]
     /// as [`next_chunk`](Self::next_chunk); those of the storage; [`ReadError::UnexpectedEof`].
     pub async fn read_to_end<'b>(&mut self, buffer: &'b mut [u8]) -> Result<&'b [u8], ReadError<S::Error>> {
-        let filling = self.place.rest(buffer.len())?;
-        self.fill(filling, buffer, Until::Full).await
+        let block = self.place.rest(buffer.len())?;
+        self.fill(block, buffer, Until::Full).await
     }
 
     /// Reads the slice as values, from its first element on, regardless of this reader's position.
@@ -107,20 +107,22 @@ impl<S: ReadAt> SliceReader<S> {
     /// Reads into the buffer, and advances once that is complete.
     async fn fill<'b>(
         &mut self,
-        mut filling: Filling,
+        mut block: Block,
         buffer: &'b mut [u8],
         until: Until,
     ) -> Result<&'b [u8], ReadError<S::Error>> {
+        let mut at = self.place.at();
         let place = &mut self.place;
-        while let Some(piece) = filling.next(&place.plan, buffer.len()) {
-            let room = piece.room_in(buffer);
-            read_part(&mut self.source, place.start + piece.offset, room, 0..piece.len).await?;
-            filling.keep(&place.plan, &piece, buffer);
-            if until.is_met(&piece) {
+        while let Some(run) = place.next_run(&at, &block, buffer.len()) {
+            let Run { offset, begin, len, reach } = run;
+            let room = buffer.get_mut(begin..).unwrap_or_default();
+            read_part(&mut self.source, offset, room, 0..len).await?;
+            place.keep(&mut at, &mut block, &reach, buffer);
+            if until.is_met(&reach) {
                 break;
             }
         }
-        place.walk = filling.walk;
-        Ok(place.filled(&filling, buffer))
+        place.go(at);
+        Ok(place.filled(&block, buffer))
     }
 }

@@ -3,12 +3,15 @@
 use super::{ReadAt, form, read_part};
 use crate::dtype::Dtype;
 use crate::error::Error;
-#[cfg(doc)]
+#[cfg(any(doc, feature = "std"))]
 use crate::error::ErrorKind;
 use crate::io::ReadError;
 use crate::reader::contiguous::Contiguous;
-use crate::reader::region::{Fill, Region, Until};
+use crate::reader::region::sealed::{Block, Run};
+use crate::reader::region::{Region, Until};
+use crate::util::bytes::{front, low_usize};
 use crate::values::convert::{Conversion, Element, Loss};
+use crate::values::native::bytes_of_mut;
 #[cfg(feature = "std")]
 use std::vec::Vec;
 
@@ -112,10 +115,9 @@ impl<S: ReadAt, R: Region, const ROUNDED: bool> Values<S, R, ROUNDED> {
     /// [`ErrorKind::BufferLength`] when `out` is empty and values are left; those of the storage;
     /// [`ReadError::UnexpectedEof`].
     pub async fn read<'b, T: Element>(&mut self, out: &'b mut [T]) -> Result<&'b [T], ReadError<S::Error>> {
-        let conversion = self.region.conversion(Self::LOSS)?;
+        let conversion = self.conversion()?;
         self.region.check_room(out)?;
-        let room = self.region.room(out);
-        let count = fill(&mut self.source, &mut self.region, conversion, room, Until::Cut).await?;
+        let count = fill(&mut self.source, &mut self.region, conversion, out, Until::Cut).await?;
         Ok(out.get(..count).unwrap_or_default())
     }
 
@@ -125,7 +127,7 @@ impl<S: ReadAt, R: Region, const ROUNDED: bool> Values<S, R, ROUNDED> {
     /// [`ErrorKind::OutsideElements`] when fewer are left, before anything is read; otherwise as
     /// [`read`](Self::read).
     pub async fn read_exact<T: Element>(&mut self, out: &mut [T]) -> Result<(), ReadError<S::Error>> {
-        let conversion = self.region.conversion(Self::LOSS)?;
+        let conversion = self.conversion()?;
         self.region.check_left(out.len())?;
         fill(&mut self.source, &mut self.region, conversion, out, Until::Full).await?;
         Ok(())
@@ -141,13 +143,25 @@ impl<S: ReadAt, R: Region, const ROUNDED: bool> Values<S, R, ROUNDED> {
     /// [`read_exact`](Self::read_exact).
     #[cfg(feature = "std")]
     pub async fn read_to_vec<T: Element>(&mut self) -> Result<Vec<T>, ReadError<S::Error>> {
-        self.region.conversion::<T>(Self::LOSS)?;
-        let mut values = self.region.vec()?;
+        self.conversion::<T>()?;
+        let (left, mut values) = (self.remaining(), Vec::new());
+        let len = usize::try_from(left).unwrap_or(usize::MAX);
+        if values.try_reserve_exact(len).is_err() {
+            let needed = left.saturating_mul(size_of::<T>() as u64);
+            return Err(ErrorKind::BufferLength { needed, capacity: 0 }.at(self.region.offset()).into());
+        }
+        values.resize(len, T::ZERO);
         self.read_exact(&mut values).await?;
         Ok(values)
     }
 
-    const LOSS: Loss = if ROUNDED { Loss::Rounded } else { Loss::None };
+    /// # Errors
+    /// As [`Conversion::of`], at the tensor's first byte.
+    #[inline]
+    fn conversion<T: Element>(&self) -> Result<Conversion<T>, Error> {
+        let loss = if ROUNDED { Loss::Rounded } else { Loss::None };
+        Conversion::of(self.region.dtype(), loss).map_err(|kind| kind.at(self.region.start()))
+    }
 }
 
 #[form]
@@ -183,17 +197,46 @@ fn fill<S: ReadAt, R: Region, T: Element>(
     values: &mut [T],
     until: Until,
 ) -> impl Future<Output = Result<usize, ReadError<S::Error>>> {
-    let asked = values.len();
-    let mut filling = region.fill(conversion, values, until);
+    let (mut at, mut left) = (region.at(), values);
     async move {
-        if let Some(outcome) = source.in_memory().and_then(|file| filling.convert_from(file)) {
-            outcome?;
-            return Ok(filling.end(region, asked));
+        if let Some(file) = source.in_memory().filter(|_| R::IS_ONE_RUN) {
+            left = front(left, region.left(&at));
+            let mut block = Block::new(left.len() as u64);
+            if let Some(run) = region.next_run(&at, &block, 0) {
+                conversion.apply_from(run.part_of(file)?, run.reach.skip, left);
+                region.keep(&mut at, &mut block, &run.reach, &mut []);
+            }
+            left = &mut [];
         }
-        while let Some((offset, memory, len)) = filling.bytes(region) {
-            read_part(source, offset, memory, 0..len).await?;
-            filling.convert(region);
+        // Space for an element that is wider than the last value.
+        let mut pair = [T::ZERO; 2];
+        while !left.is_empty() {
+            let is_alone = conversion.count(left.len()) == 0;
+            let room = if is_alone { &mut pair } else { conversion.block(left) };
+            let most = region.left(&at).min(conversion.count(room.len()) as u64);
+            let (mut block, mut is_last) = (Block::new(most), false);
+            while let Some(run) = region.next_run(&at, &block, size_of_val(room)) {
+                let Run { offset, begin, len, reach } = run;
+                let memory = bytes_of_mut(room).get_mut(begin..).unwrap_or_default();
+                read_part(source, offset, memory, 0..len).await?;
+                region.keep(&mut at, &mut block, &reach, bytes_of_mut(room));
+                is_last = until.is_met(&reach);
+                if is_last {
+                    break;
+                }
+            }
+            let done = low_usize(block.filled); // at most the length of the room
+            conversion.apply(block.skip, front(room, conversion.room(block.filled)));
+            if let (true, Some(value)) = (is_alone, left.first_mut()) {
+                [*value, _] = pair;
+            }
+            left = core::mem::take(&mut left).get_mut(done..).unwrap_or_default();
+            if is_last || done == 0 {
+                break;
+            }
         }
-        Ok(filling.end(region, asked))
+        let count = region.remaining().wrapping_sub(region.left(&at));
+        region.go(at);
+        Ok(low_usize(count))
     }
 }

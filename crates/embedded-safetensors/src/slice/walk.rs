@@ -41,7 +41,7 @@ pub struct ByteRuns {
 /// A position in a slice: one of its elements, or its end.
 #[derive(Clone, Copy, Debug)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub(crate) struct Walk {
+pub struct Walk {
     /// The next element of the tensor; after the last one, the end of its run.
     pub(crate) at: u64,
     /// How many elements of the run are left.

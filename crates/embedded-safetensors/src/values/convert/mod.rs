@@ -28,7 +28,7 @@ mod packed;
 
 use crate::dtype::Dtype;
 use crate::error::ErrorKind;
-use crate::util::bytes::copy;
+use crate::util::bytes::{copy, front};
 use crate::values::native::bytes_of_mut;
 pub use element::Element;
 use element::{ConvertFn, Way};
@@ -119,6 +119,21 @@ impl<T: Element> Conversion<T> {
     /// are twice as wide as values. An odd last one needs other memory, a pair of [`Element::ZERO`].
     pub(crate) const fn count(self, len: usize) -> usize {
         if self.bits as usize > size_of::<T>() << 3 { len >> 1 } else { len }
+    }
+
+    /// Returns how many values `elements` elements need space for: [`count`](Self::count) the other way
+    /// round.
+    pub(crate) const fn room(self, elements: u64) -> u64 {
+        if self.bits as usize > size_of::<T>() << 3 { elements << 1 } else { elements }
+    }
+
+    /// Returns the values that are filled at a time. Such blocks end at a byte boundary of their elements,
+    /// and are still in the cache when they are converted.
+    #[inline]
+    pub(crate) fn block(self, values: &mut [T]) -> &mut [T] {
+        const BYTES: u64 = 64 << 10;
+        let len = if self.is_plain() { u64::MAX } else { BYTES >> size_of::<T>().trailing_zeros() };
+        front(values, len)
     }
 
     /// Converts the elements at the front of `values` into as many values. There are [`count`](Self::count)
