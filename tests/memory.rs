@@ -12,7 +12,7 @@ use embedded_safetensors::{
     stream::{Receiver, Router, RouterEvent, Status, Target},
     tensor::Location,
     validate::{DuplicateFinder, SortSlot, Summary, Validator, validate},
-    values::{AlignedFile, C64},
+    values::{AlignedFile, C64, dtypes::Rounded},
     view::{SliceRuns, Tensors},
 };
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -235,9 +235,9 @@ fn sizes_are_as_documented() {
     assert!(size_of::<Contiguous>() <= 40, "{}", size_of::<Contiguous>());
     assert!(size_of::<Sliced>() <= 328, "{}", size_of::<Sliced>());
     assert!(size_of::<Values<()>>() <= 40, "{}", size_of::<Values<()>>());
-    assert!(size_of::<Values<&mut (), Sliced, true>>() <= 328 + size_of::<&mut ()>());
+    assert!(size_of::<Values<&mut (), Sliced, Rounded>>() <= 328 + size_of::<&mut ()>());
     assert!(size_of::<asynch::Values<()>>() <= 40);
-    assert!(size_of::<asynch::Values<&mut (), Sliced, true>>() <= 328 + size_of::<&mut ()>());
+    assert!(size_of::<asynch::Values<&mut (), Sliced, Rounded>>() <= 328 + size_of::<&mut ()>());
     assert!(size_of::<Query<'_>>() <= 128, "{}", size_of::<Query<'_>>());
     assert!(size_of::<Location>() <= 24);
     assert!(size_of::<FileLen>() <= 16);

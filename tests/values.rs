@@ -8,8 +8,11 @@ use embedded_safetensors::io::FileLen;
 use embedded_safetensors::{
     Dtype, Error, ErrorKind, Model, ReadError, TensorInfo, TensorReader,
     reader::{Contiguous, Values},
-    tensor::{Located, Location},
-    values::Element,
+    tensor::{DtypeSet, Located, Location},
+    values::{
+        Element,
+        dtypes::{self, One},
+    },
 };
 use support::context::Context;
 #[cfg(feature = "std")]
@@ -145,7 +148,7 @@ enum Loss {
 /// A reader that is exact, or one that rounds.
 enum Reader<'a, 's> {
     Exact(Values<&'a mut AnySource<'s>>),
-    Rounding(Values<&'a mut AnySource<'s>, Contiguous, true>),
+    Rounding(Values<&'a mut AnySource<'s>, Contiguous, dtypes::Rounded>),
 }
 
 /// The result of a read.
@@ -473,6 +476,48 @@ fn rounded_continues_at_the_position() {
         let mut still = rounding.rounded();
         assert_eq!(still.read(&mut [1f32; 2]), Ok(&[0.0][..]));
     });
+}
+
+/// Reads a row of a tensor with the only dtype `D`, if its dtype is that, and compares it with what any dtype
+/// reads.
+fn row_of<D: One>(only: D) {
+    let file = file();
+    let mut model = Model::open(&file[..], &mut [0; 256]).expect("valid file");
+    for &dtype in Dtype::ALL {
+        let info = model.find(dtype.name(), &mut [0; 256]).expect("valid file").expect("present");
+        let at = model.summary().data_start + info.begin();
+        let (mut of_any, mut of_one) = ([0f64; 5], [0f64; 5]);
+        let any = row(&mut model, &info).read_exact(&mut of_any);
+        match row(&mut model, &info).of(only) {
+            Err(error) => {
+                let (found, asked) = (dtype, DtypeSet::of(&[D::DTYPE]));
+                assert_ne!(dtype, D::DTYPE);
+                assert_eq!(error, ErrorKind::DtypeMismatch { query: None, found, asked }.at(at));
+            }
+            Ok(mut row) => {
+                assert_eq!((row.read_exact(&mut of_one), row.dtype()), (any, D::DTYPE));
+                assert_eq!(of_one.map(f64::to_bits), of_any.map(f64::to_bits), "{dtype}");
+            }
+        }
+    }
+}
+
+fn row<'m, 'f>(model: &'m mut Model<&'f [u8]>, info: &'m TensorInfo) -> Values<&'m mut &'f [u8]> {
+    model.reader(info).and_then(|reader| reader.row(3)).expect("in range")
+}
+
+#[test]
+fn one_dtype_is_read_like_any() {
+    macro_rules! each {
+        ($($dtype:ident)+) => {
+            $(row_of(dtypes::$dtype);)+
+            assert_eq!([$(Dtype::$dtype),+], Dtype::ALL);
+        };
+    }
+    each! {
+        BOOL F4 F6_E2M3 F6_E3M2 U8 I8 F8_E5M2 F8_E4M3 F8_E8M0 F8_E4M3FNUZ F8_E5M2FNUZ
+        I16 U16 F16 BF16 I32 U32 F32 C64 F64 I64 U64
+    }
 }
 
 #[cfg(feature = "std")]

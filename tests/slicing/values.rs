@@ -3,7 +3,7 @@
 use embedded_safetensors::{
     Dtype, ErrorKind, ReadError, View,
     reader::{Sliced, Values},
-    values::Element,
+    values::{Element, dtypes::Rounded},
 };
 use std::fmt::Debug;
 use support::context::Context;
@@ -15,7 +15,7 @@ use support::slices::{Asked, Case};
 
 const CASES: u64 = 30_000;
 
-type Rounding<'f> = Values<&'f [u8], Sliced, true>;
+type Rounding<'f> = Values<&'f [u8], Sliced, Rounded>;
 
 #[test]
 fn slice_values_match_elements() {

@@ -101,7 +101,7 @@ all_format! {
     Tensors<'static>,
     Text<'static>,
     Values<Device>,
-    Values<Device, Sliced, true>,
+    Values<Device, Sliced, values::dtypes::Rounded>,
     View<'static>,
     Query<'static>,
     SpecPart,

@@ -15,7 +15,7 @@ use embedded_safetensors::{
     stream::{FileReceiver, Receiver, Router, RouterEvent, Status, Target},
     tensor::Location,
     validate::{DuplicateFinder, SortSlot, Summary, Validator},
-    values::C64,
+    values::{C64, dtypes::Rounded},
     view::{SliceRuns, Tensors},
     write::{FilePlan, HeaderEncoder, Recording, Writer},
 };
@@ -66,7 +66,7 @@ at_most! {
     Sliced: 328,
     SliceReader<&mut ()>: 328 + POINTER,
     Values<()>: 40,
-    Values<&mut (), Sliced, true>: 328 + POINTER,
+    Values<&mut (), Sliced, Rounded>: 328 + POINTER,
     Matrix: 176,
     QuantReader<&mut ()>: 136,
 }
@@ -105,6 +105,7 @@ mod asynchronous {
     use super::POINTER;
     use embedded_safetensors::asynch::{Model, Seekable, SliceReader, TensorReader, Values};
     use embedded_safetensors::reader::Sliced;
+    use embedded_safetensors::values::dtypes::Rounded;
 
     at_most! {
         Model<()>: 24,
@@ -112,6 +113,6 @@ mod asynchronous {
         TensorReader<'_, &mut ()>: 72,
         SliceReader<&mut ()>: 328 + POINTER,
         Values<()>: 40,
-        Values<&mut (), Sliced, true>: 328 + POINTER,
+        Values<&mut (), Sliced, Rounded>: 328 + POINTER,
     }
 }

@@ -8,7 +8,7 @@ use crate::operations::{
 };
 use embedded_safetensors::{
     ReadError, TensorInfo, index::IndexStorage, query::Query, reader::Region, slice::AxisRange,
-    validate::SortSlot,
+    validate::SortSlot, values::dtypes::Rounded,
 };
 
 /// A setup that can be run.
@@ -160,7 +160,7 @@ impl Run {
 
     async fn all_values<S: ReadAt>(
         self,
-        mut reader: Values<S, impl Region, true>,
+        mut reader: Values<S, impl Region, Rounded>,
     ) -> Result<Vec<u8>, ReadError<S::Error>> {
         let mut values = vec![0.0; usize::try_from(reader.len()).expect("fits in usize")];
         let read = async || {

@@ -19,6 +19,7 @@ use crate::slice::range::AxisRange;
 #[cfg(doc)]
 use crate::tensor::location::Located;
 use crate::tensor::span::Span;
+use crate::values::dtypes::Lossless;
 use core::ops::Range;
 
 /// Reads the bytes of one tensor into your buffers: in chunks, or at any offset, as often as you like.
@@ -196,7 +197,7 @@ impl<'t, S: ReadAt> TensorReader<'t, S> {
     /// alignment](Self::aligned_to) have no effect.
     pub fn values(self) -> Values<S> {
         let region = Contiguous::all(&self.span);
-        Values::new(self.source, region)
+        Values { source: self.source, region, dtypes: Lossless }
     }
 
     /// Reads one row as values: all elements with the index `row` on axis 0. In a vector that is one
@@ -208,7 +209,7 @@ impl<'t, S: ReadAt> TensorReader<'t, S> {
     /// is possible only with your own [`Located`].
     pub fn row(self, row: u64) -> Result<Values<S>, Error> {
         let region = Contiguous::row(&self.span, self.dims, row)?;
-        Ok(Values::new(self.source, region))
+        Ok(Values { source: self.source, region, dtypes: Lossless })
     }
 
     /// Reads consecutive rows as values: each [`Values::read_exact`] with a buffer for one row reads the
@@ -219,7 +220,7 @@ impl<'t, S: ReadAt> TensorReader<'t, S> {
     /// [`row`](Self::row).
     pub fn rows(self, rows: Range<u64>) -> Result<Values<S>, Error> {
         let region = Contiguous::rows(&self.span, self.dims, rows)?;
-        Ok(Values::new(self.source, region))
+        Ok(Values { source: self.source, region, dtypes: Lossless })
     }
 
     /// Reads a part of the tensor: one range for each axis, outermost first. Axes without a range are read

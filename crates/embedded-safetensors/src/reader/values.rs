@@ -1,16 +1,15 @@
 //! Reads the elements of a tensor as values of the caller's type.
 
 use super::{ReadAt, form, read_part};
-use crate::dtype::Dtype;
-use crate::error::Error;
-#[cfg(any(doc, feature = "std"))]
-use crate::error::ErrorKind;
+use crate::dtype::{Dtype, DtypeSet};
+use crate::error::{Error, ErrorKind};
 use crate::io::ReadError;
 use crate::reader::contiguous::Contiguous;
 use crate::reader::region::sealed::{Block, Run};
 use crate::reader::region::{Region, Until};
 use crate::util::bytes::{front, low_usize};
-use crate::values::convert::{Conversion, Element, Loss};
+use crate::values::convert::{Conversion, Element};
+use crate::values::dtypes::{Dtypes, Lossless, One, Rounded};
 use crate::values::native::bytes_of_mut;
 #[cfg(feature = "std")]
 use std::vec::Vec;
@@ -38,8 +37,9 @@ use std::vec::Vec;
 /// 64 bits that become `f32` are read in several steps, each for half of the values that are left.
 ///
 /// # Type parameters
-/// `R` says how the elements are arranged. `ROUNDED` is part of the type, so that a program that never
-/// rounds contains no code for it.
+/// `R` says how the elements are arranged, and `D` which dtypes can be read. It is part of the type, so that
+/// a program contains code only for the conversions that it needs: none that rounds unless it calls
+/// [`rounded`](Self::rounded), and that of one dtype after [`of`](Self::of).
 ///
 /// # Example
 ///
@@ -58,24 +58,32 @@ use std::vec::Vec;
 #[form]
 #[derive(Debug)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub struct Values<S, R = Contiguous, const ROUNDED: bool = false> {
-    source: S,
-    region: R,
+pub struct Values<S, R = Contiguous, D = Lossless> {
+    pub(crate) source: S,
+    pub(crate) region: R,
+    pub(crate) dtypes: D,
 }
 
 #[form]
-impl<S: ReadAt, R: Region> Values<S, R> {
-    pub(crate) const fn new(source: S, region: R) -> Self {
-        Self { source, region }
+impl<S: ReadAt, R: Region, D: Dtypes> Values<S, R, D> {
+    /// Reads only tensors of this dtype, so that the program has no code for others:
+    /// [`values().of(F16)?`](crate::values::dtypes).
+    ///
+    /// # Errors
+    /// [`ErrorKind::DtypeMismatch`] when the tensor has another dtype, at its first byte.
+    pub fn of<O: One>(self, dtypes: O) -> Result<Values<S, R, O>, Error> {
+        let (found, asked) = (self.dtype(), DtypeSet::of(&[O::DTYPE]));
+        if found != O::DTYPE {
+            let kind = ErrorKind::DtypeMismatch { query: None, found, asked };
+            return Err(kind.at(self.region.start()));
+        }
+        Ok(Values { source: self.source, region: self.region, dtypes })
     }
-}
 
-#[form]
-impl<S: ReadAt, R: Region, const ROUNDED: bool> Values<S, R, ROUNDED> {
     /// Rounds to the nearest value, with ties to even, where [`ErrorKind::Lossy`] would be returned
     /// otherwise.
-    pub fn rounded(self) -> Values<S, R, true> {
-        Values { source: self.source, region: self.region }
+    pub fn rounded(self) -> Values<S, R, Rounded> {
+        Values { source: self.source, region: self.region, dtypes: Rounded }
     }
 
     /// Returns the dtype of the elements.
@@ -159,13 +167,12 @@ impl<S: ReadAt, R: Region, const ROUNDED: bool> Values<S, R, ROUNDED> {
     /// As [`Conversion::of`], at the tensor's first byte.
     #[inline]
     fn conversion<T: Element>(&self) -> Result<Conversion<T>, Error> {
-        let loss = if ROUNDED { Loss::Rounded } else { Loss::None };
-        Conversion::of(self.region.dtype(), loss).map_err(|kind| kind.at(self.region.start()))
+        self.dtypes.conversion(self.region.dtype()).map_err(|kind| kind.at(self.region.start()))
     }
 }
 
 #[form]
-impl<S: ReadAt, const ROUNDED: bool> Values<S, Contiguous, ROUNDED> {
+impl<S: ReadAt, D: Dtypes> Values<S, Contiguous, D> {
     /// Continues at element `position`, forwards or backwards.
     ///
     /// # Errors

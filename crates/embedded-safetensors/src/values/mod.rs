@@ -2,6 +2,7 @@
 //! [`Native`] and [`Array`] for data that is borrowed in place.
 
 pub(crate) mod convert;
+pub mod dtypes;
 #[allow(unsafe_code)]
 pub(crate) mod native;
 

@@ -3,7 +3,11 @@
 use crate::numbers::read_number;
 use core::hint::black_box;
 use embedded_safetensors::{
-    ErrorKind, Model, ReadAt, ReadError, reader::Values, tensor::Located, validate::SortSlot, values::Element,
+    ErrorKind, Model, ReadAt, ReadError,
+    reader::Values,
+    tensor::Located,
+    validate::SortSlot,
+    values::{Element, dtypes::F6_E2M3},
 };
 use half::{bf16, f16};
 
@@ -52,5 +56,6 @@ fn of_reader<T: Element, S: ReadAt>(mut reader: Values<S>, values: &mut [T], at:
     }
     reader.seek(at)?;
     reader.read_exact(values)?;
+    reader.of(F6_E2M3)?.read_exact(values)?;
     Ok(sum ^ black_box(values).len() as u64)
 }
