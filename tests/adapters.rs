@@ -6,7 +6,7 @@ use embedded_io::{Error, ErrorKind};
 use embedded_safetensors::{
     ErrorKind as Kind, Model, ReadAt, ReadError,
     io::{FileLen, NorError, NorFile, Seekable},
-    quant::Matrix,
+    quant::{Matrix, QuantReader},
     query::Query,
     slice::AxisRange,
 };
@@ -170,9 +170,12 @@ fn reads_of_rows<const READ_SIZE: usize>() -> [u64; 5] {
                     let slice = reader.slice(&[AxisRange::index(index)]).expect("in range");
                     slice.values().read_exact(&mut row).expect("readable");
                 }
-                3 => model.quantized(&matrix).unwrap().read_row(index, &mut row).expect("readable"),
+                3 => QuantReader::new(&mut model, &matrix)
+                    .unwrap()
+                    .read_row(index, &mut row)
+                    .expect("readable"),
                 _ => {
-                    let mut rows = model.quantized(&matrix).unwrap();
+                    let mut rows = QuantReader::new(&mut model, &matrix).unwrap();
                     assert_eq!(rows.dot(index, &[1; 250], &mut bytes), Ok(sum));
                 }
             }

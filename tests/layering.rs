@@ -14,8 +14,8 @@ struct Layers {
 
 const CORE: Layers = Layers {
     source: "crates/embedded-safetensors/src/",
-    order: "util dtype error shape io tensor header validate index query integrity values slice reader quant \
-        model write stream view metadata file asynch",
+    order: "util dtype error shape io tensor header validate index query integrity values slice reader model \
+        quant write stream view metadata file asynch",
 };
 
 const COMMAND: Layers = Layers {
@@ -25,7 +25,7 @@ const COMMAND: Layers = Layers {
 };
 
 /// The imports of `model.rs` from its parent, which is the root or the module of the asynchronous form.
-const OF_BOTH_FORMS: &str = "{ QuantReader , ReadAt , TensorReader , feed , form }";
+const OF_BOTH_FORMS: &str = "{ ReadAt , TensorReader , feed , form }";
 
 #[test]
 fn no_directory_imports_from_a_lower_one() {

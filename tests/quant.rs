@@ -4,7 +4,7 @@
 use embedded_safetensors::{
     Dtype, Error, ErrorKind, Model, ReadError, TensorInfo, asynch,
     error::{Class, QuantRole},
-    quant::Matrix,
+    quant::{Matrix, QuantReader},
     query::Query,
     tensor::DtypeSet,
 };
@@ -266,7 +266,7 @@ fn rows_and_products_have_the_bits_of_the_formula() {
             let storage = Storage::new(&file, Plan::default());
             let mut model = Model::open(&storage, &mut [0; 64]).expect("valid");
             storage.set_plan(Plan { reads, ..Plan::default() });
-            let mut rows = model.quantized(&matrix).expect("tensors match");
+            let mut rows = QuantReader::new(&mut model, &matrix).expect("tensors match");
             assert_eq!(rows.rows(), sample.rows as u64);
             assert_eq!((rows.columns(), rows.group()), (sample.columns as u64, sample.group as u64));
             let (mut values, mut buffer) = (vec![0.0; sample.columns], vec![0; sample.columns]);
@@ -292,7 +292,7 @@ fn a_row_takes_a_read_for_weights_and_one_for_16_groups_of_factors_that_are_not_
     let file = file_of(&sample.tensors);
     let storage = Storage::new(&file, Plan::default());
     let mut model = Model::open(&storage, &mut [0; 64]).expect("valid");
-    let mut rows = model.quantized(&sample.matrix(&file)).expect("tensors match");
+    let mut rows = QuantReader::new(&mut model, &sample.matrix(&file)).expect("tensors match");
     storage.set_plan(Plan::default());
     rows.read_row(1, &mut [0.0; 1152]).expect("readable");
     // 36 groups: 16, 16 and 4.
@@ -303,8 +303,10 @@ fn a_row_takes_a_read_for_weights_and_one_for_16_groups_of_factors_that_are_not_
     let small = ErrorKind::BufferLength { needed: 216, capacity: 215 };
     let refused = rows.with_scales(&mut memory[..215]).map(drop);
     assert!(matches!(refused, Err(ReadError::Format(Error { kind, .. })) if kind == small));
-    let mut rows =
-        model.quantized(&sample.matrix(&file)).unwrap().with_scales(&mut memory).expect("readable");
+    let mut rows = QuantReader::new(&mut model, &sample.matrix(&file))
+        .unwrap()
+        .with_scales(&mut memory)
+        .expect("readable");
     // One for the scales, one for the zero points, and then one for a row.
     assert_eq!(storage.counts().reads, 1 + 3 + 3 + 2);
     rows.read_row(0, &mut [0.0; 1152]).expect("readable");
@@ -330,7 +332,7 @@ fn products_with_the_model_of_the_boards_match_numpy() {
             "mx" => Matrix::mxfp4(&weights, &scales),
             _ => Matrix::q8(&weights, &scales, zeros),
         };
-        let mut rows = model.quantized(&matrix.unwrap()).expect("tensors match");
+        let mut rows = QuantReader::new(&mut model, &matrix.unwrap()).expect("tensors match");
         for row in 0..rows.rows() {
             let mut values = [0.0; 96];
             rows.read_row(row, &mut values).unwrap();
@@ -356,7 +358,7 @@ fn asynchronous_reader_has_the_same_bits_also_after_dropped_futures() {
         let opening =
             async { asynch::Model::open(Waiting::new(&storage, WAITS), &mut [0; 64]).await.expect("valid") };
         let mut model = finish(opening);
-        let mut rows = model.quantized(&sample.matrix(&file)).expect("tensors match");
+        let mut rows = asynch::QuantReader::new(&mut model, &sample.matrix(&file)).expect("tensors match");
         let (mut values, mut buffer) = (vec![0.0; sample.columns], vec![0; sample.columns]);
         let inputs = inputs(sample.columns);
         for row in 0..sample.rows {
@@ -384,7 +386,7 @@ fn calls_can_be_repeated_after_a_fault() {
     let file = file_of(&sample.tensors);
     let storage = Storage::new(&file, Plan::default());
     let mut model = Model::open(&storage, &mut [0; 64]).expect("valid");
-    let mut rows = model.quantized(&sample.matrix(&file)).expect("tensors match");
+    let mut rows = QuantReader::new(&mut model, &sample.matrix(&file)).expect("tensors match");
     let (mut values, inputs) = ([0.0; 1152], inputs(1152));
     for call in 0..7 {
         let broken = Plan { failure: Some(Failure::Once(call)), ..Plan::default() };
@@ -417,7 +419,8 @@ fn error_of(scheme: Scheme, group: u64, tensors: &[(&'static str, Dtype, &[u64])
         Scheme::Q4 => Matrix::q4(&weights, &scales, zeros, group),
         Scheme::Mxfp4 => Matrix::mxfp4(&weights, &scales),
     };
-    let error: Error = model.quantized(&matrix.expect("found")).expect_err("tensors do not match");
+    let error: Error =
+        QuantReader::new(&mut model, &matrix.expect("found")).expect_err("tensors do not match");
     assert_eq!(error.kind.class(), Class::Usage);
     let data_start = model.summary().data_start;
     let mut names = ["w", "s", "z"].into_iter();
@@ -524,7 +527,7 @@ fn wrong_rows_and_lengths_are_errors_before_anything_is_read() {
     let storage = Storage::new(&file, Plan::default());
     let mut model = Model::open(&storage, &mut [0; 64]).expect("valid");
     let start = model.summary().data_start;
-    let mut rows = model.quantized(&sample.matrix(&file)).expect("tensors match");
+    let mut rows = QuantReader::new(&mut model, &sample.matrix(&file)).expect("tensors match");
     storage.set_plan(Plan::default());
     let format = |kind: ErrorKind, at: u64| Err(ReadError::<Fault>::Format(kind.at(at)));
     let no_row = ErrorKind::OutsideAxis { axis: 0, asked: 2, size: 2 };
@@ -548,13 +551,12 @@ fn tensor_that_was_not_found_or_is_of_another_file_is_an_error() {
     assert_eq!(missing, Err(ErrorKind::NotFound { query: None }));
     let short = file_of(&sample.tensors[..1]);
     let mut model = Model::open(&short[..], &mut [0; 64]).expect("valid");
-    let kind = model.quantized(&sample.matrix(&file)).map(drop).map_err(|error| error.kind);
+    let kind = QuantReader::new(&mut model, &sample.matrix(&file)).map(drop).map_err(|error| error.kind);
     assert_eq!(kind, Err(ErrorKind::OutsideData { end: 72, data_len: 64 }));
 }
 
 #[test]
 fn documented_sizes_hold() {
-    use embedded_safetensors::quant::QuantReader;
     assert!(size_of::<Matrix>() <= 176, "{}", size_of::<Matrix>());
     assert!(size_of::<QuantReader<()>>() <= 136, "{}", size_of::<QuantReader<()>>());
     assert!(size_of::<asynch::QuantReader<()>>() <= 136);
@@ -573,7 +575,7 @@ fn futures_are_small() {
     let mut source = Waiting::new(&storage, WAITS);
     let of_storage = size_of_val(&asynch::ReadAt::read_at(&mut source, 0, &mut []));
     let mut model = finish(asynch::Model::open(source, &mut [0; 64])).expect("valid");
-    let mut rows = model.quantized(&sample.matrix(&file)).expect("tensors match");
+    let mut rows = asynch::QuantReader::new(&mut model, &sample.matrix(&file)).expect("tensors match");
     let (mut values, mut buffer) = ([0.0; 32], [0; 16]);
     let of_row = size_of_val(&rows.read_row(0, &mut values));
     let of_product = size_of_val(&rows.dot(0, &[0; 32], &mut buffer));

@@ -6,7 +6,7 @@ use core::future::Future;
 use core::pin::pin;
 use core::task::{Context, Poll, Waker};
 use embedded_safetensors::integrity::{Sha256, Sum};
-use embedded_safetensors::quant::Matrix;
+use embedded_safetensors::quant::{Matrix, QuantReader};
 use embedded_safetensors::stream::{FileReceiver, Receiver, Target};
 use embedded_safetensors::{
     Error, ErrorKind, Model, ReadError, View, WriteError, asynch, error::QueryIndex, index::IndexStorage,
@@ -283,7 +283,7 @@ pub fn read_matrix(file: &[u8], group: u64) -> Result<(), Rejection> {
     let [weights, scales, zeros] = &queries;
     let matrix = Matrix::q4(weights, scales, zeros.info(), group)?;
     let mut row = [f32::NAN; 64];
-    model.quantized(&matrix)?.read_row(0, &mut row)?;
+    QuantReader::new(&mut model, &matrix)?.read_row(0, &mut row)?;
     assert!(row.iter().all(|value| value.is_finite()));
     Ok(())
 }

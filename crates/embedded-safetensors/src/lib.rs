@@ -116,7 +116,6 @@ pub mod write;
 // What `model` imports, which is compiled for both forms.
 use embedded_safetensors_macros::blocking as form;
 use integrity::feed::feed;
-use quant::QuantReader;
 
 pub use dtype::Dtype;
 #[doc(inline)]

@@ -1,6 +1,6 @@
 //! A model in storage.
 
-use super::{QuantReader, ReadAt, TensorReader, feed, form};
+use super::{ReadAt, TensorReader, feed, form};
 use crate::error::Error;
 #[cfg(doc)]
 use crate::error::ErrorKind;
@@ -12,7 +12,6 @@ use crate::index::memory::{IndexMemory, IndexSize};
 use crate::integrity::{Sum, Verifier, check};
 use crate::io::read::counted;
 use crate::io::{FileLen, ReadError};
-use crate::quant::Matrix;
 #[cfg(feature = "serde-json-core")]
 use crate::query::decode::{MetadataError, from_pairs, from_text};
 use crate::query::find::{Query, Search};
@@ -162,6 +161,11 @@ impl<S: ReadAt> Model<S> {
     #[doc(hidden)]
     pub const fn header_mark(&self) -> u32 {
         self.header.data().header
+    }
+
+    /// Returns the storage, for reads of your own.
+    pub const fn source_mut(&mut self) -> &mut S {
+        &mut self.source
     }
 
     /// Returns the source.
@@ -498,17 +502,6 @@ impl<S: ReadAt> Model<S> {
         let (place, data) = (tensor.locate()?, self.header.data());
         place.check_in(data)?;
         Ok(TensorReader::new(&mut self.source, Span::of(place, data.start), tensor.dims()))
-    }
-
-    /// Returns a reader for the rows of a quantised matrix, if its tensors match.
-    ///
-    /// # Errors
-    /// [`ErrorKind::QuantDtype`], [`ErrorKind::QuantRank`], [`ErrorKind::QuantSize`] and
-    /// [`ErrorKind::QuantGroup`] when they do not; [`ErrorKind::OtherModel`] and [`ErrorKind::OutsideData`]
-    /// as in [`reader`](Self::reader); [`ErrorKind::Size`] when the dimensions of a tensor are not those of
-    /// its bytes, which is possible only with your own [`Located`].
-    pub fn quantized(&mut self, matrix: &Matrix) -> Result<QuantReader<&mut S>, Error> {
-        Ok(QuantReader::new(&mut self.source, matrix.layout(self.header.data())?))
     }
 
     /// Reads the header once, and validates it unless that has been done. `open` and `find_all` share this

@@ -2,7 +2,8 @@
 
 use crate::failure::Failure;
 use crate::report::{Event, Sink};
-use embedded_safetensors::{Error, Model, ReadAt, ReadError, quant::Matrix, query::Query};
+use embedded_safetensors::quant::{Matrix, QuantReader};
+use embedded_safetensors::{Error, Model, ReadAt, ReadError, query::Query};
 
 /// The number of values in a row of each matrix.
 const COLUMNS: usize = 96;
@@ -74,7 +75,7 @@ fn report<S: ReadAt>(
     sink: &mut impl Sink,
 ) -> Result<(), ReadError<S::Error>> {
     let (mut values, mut weights) = ([0.0; COLUMNS], [0; COLUMNS]);
-    let mut rows = model.quantized(tensors)?;
+    let mut rows = QuantReader::new(model, tensors)?;
     for row in 0..rows.rows() {
         rows.read_row(row, &mut values)?;
         let mut of_values = 0.0f32;

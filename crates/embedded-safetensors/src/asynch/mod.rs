@@ -135,7 +135,7 @@ pub use writer::{Sink, Writer};
 /// # Errors
 /// Those of the storage; [`ReadError::UnexpectedEof`].
 #[expect(clippy::manual_async_fn)] // the future of an `async fn` would store the arguments twice
-fn read_full<S: ReadAt>(
+pub fn read_full<S: ReadAt>(
     source: &mut S,
     mut at: u64,
     mut left: &mut [u8],
@@ -150,12 +150,13 @@ fn read_full<S: ReadAt>(
     }
 }
 
-/// Fills this part of the memory as [`read_full`] does. The rest of the memory may hold anything afterwards.
+/// Fills `memory[part]` as [`read_full`] does, by [`ReadAt::read_within`]. The rest of the memory may hold
+/// anything afterwards.
 ///
 /// # Errors
 /// Those of the storage; [`ReadError::UnexpectedEof`].
 #[expect(clippy::manual_async_fn)] // the future of an `async fn` would store the arguments twice
-fn read_part<S: ReadAt>(
+pub fn read_part<S: ReadAt>(
     source: &mut S,
     mut at: u64,
     mut memory: &mut [u8],

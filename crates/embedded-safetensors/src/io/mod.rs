@@ -30,8 +30,7 @@ use write_at::invalidate;
 pub use nor::NorFile;
 #[cfg(any(feature = "embedded-storage", feature = "embedded-storage-async"))]
 pub use nor_error::NorError;
-pub use read::{FileLen, ReadError};
-pub(crate) use read::{read_full, read_part};
+pub use read::{FileLen, ReadError, read_full, read_part};
 pub use read_at::ReadAt;
 #[cfg(feature = "embedded-io")]
 pub use seekable::Seekable;

@@ -95,7 +95,7 @@ pub(crate) fn arrived<E>(outcome: Result<usize, E>, at: u64, asked: usize) -> Re
 /// # Errors
 /// Those of the storage; [`ReadError::UnexpectedEof`].
 #[inline]
-pub(crate) fn read_full<S: ReadAt>(
+pub fn read_full<S: ReadAt>(
     source: &mut S,
     offset: u64,
     buffer: &mut [u8],
@@ -104,12 +104,13 @@ pub(crate) fn read_full<S: ReadAt>(
     read_part(source, offset, buffer, all)
 }
 
-/// Fills this part of the memory as [`read_full`] does. The rest of the memory may hold anything afterwards.
+/// Fills `memory[part]` as [`read_full`] does, by [`ReadAt::read_within`]. The rest of the memory may hold
+/// anything afterwards.
 ///
 /// # Errors
 /// Those of the storage; [`ReadError::UnexpectedEof`].
 #[inline]
-pub(crate) fn read_part<S: ReadAt>(
+pub fn read_part<S: ReadAt>(
     source: &mut S,
     offset: u64,
     memory: &mut [u8],

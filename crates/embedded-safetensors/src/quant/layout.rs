@@ -2,7 +2,7 @@
 
 use crate::dtype::Dtype;
 use crate::error::{Error, ErrorKind};
-use crate::util::bytes::{front, low_usize};
+use crate::quant::low_usize;
 use core::ops::Range;
 
 /// The layout of a matrix: the constructor that was called.
@@ -176,10 +176,10 @@ impl Layout {
     /// [`ErrorKind::BufferLength`] when they do not fit.
     pub(crate) fn split<'m>(&self, memory: &'m mut [u8]) -> Result<(&'m mut [u8], &'m mut [u8]), Error> {
         let (needed, capacity) = (self.scales_len() + self.zeros_len(), memory.len() as u64);
-        match front(memory, needed).split_at_mut_checked(low_usize(self.scales_len())) {
-            Some(parts) if needed <= capacity => Ok(parts),
-            _ => Err(ErrorKind::BufferLength { needed, capacity }.at(self.scales.start)),
-        }
+        let front = memory.get_mut(..low_usize(needed)).filter(|_| needed <= capacity);
+        front
+            .and_then(|front| front.split_at_mut_checked(low_usize(self.scales_len())))
+            .ok_or(ErrorKind::BufferLength { needed, capacity }.at(self.scales.start))
     }
 
     /// Returns how many bytes a scale has.

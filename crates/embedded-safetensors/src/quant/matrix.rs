@@ -3,18 +3,17 @@
 use super::layout::{Format, Layout, Scheme, Table};
 use crate::dtype::{Dtype, DtypeSet};
 use crate::error::{Error, ErrorKind, QuantRole};
-use crate::tensor::info::{TensorInfo, mismatch};
-use crate::tensor::location::{Data, Located, Location};
-use crate::util::bytes::copy;
+use crate::tensor::{Located, Location, TensorInfo};
 
 /// The tensors of a quantised matrix: weights, scales and, if there are any, zero points.
 ///
-/// Nothing is compared before [`Model::quantized`](crate::Model::quantized).
+/// Nothing is compared before [`QuantReader::new`](crate::quant::QuantReader::new).
 ///
 /// *Memory*: 176 bytes, `Copy`.
 ///
 /// ```
-/// use embedded_safetensors::{Model, query::Query, quant::Matrix};
+/// use embedded_safetensors::quant::{Matrix, QuantReader};
+/// use embedded_safetensors::{Model, query::Query};
 ///
 /// # let header = concat!(
 /// #     r#"{"fc.weight":{"dtype":"I8","shape":[2,3],"data_offsets":[0,6]},"#,
@@ -29,7 +28,7 @@ use crate::util::bytes::copy;
 /// ];
 /// let mut model = Model::open_with(&file[..], &mut net, &mut [0; 64])?;
 /// let [weight, scale, zero_point] = &net;
-/// let mut rows = model.quantized(&Matrix::q8(weight, scale, zero_point.info())?)?;
+/// let mut rows = QuantReader::new(&mut model, &Matrix::q8(weight, scale, zero_point.info())?)?;
 /// let mut row = [0.0; 3];
 /// rows.read_row(1, &mut row)?;
 /// assert_eq!(row, [-2.0, -4.0, -6.0]);
@@ -49,12 +48,24 @@ pub struct Matrix {
 /// One of the tensors.
 #[derive(Clone, Copy, Debug)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-struct Part {
+pub(crate) struct Part {
     location: Location,
     /// The first two dimensions, 1 for those that it does not have.
     dims: [u64; 2],
     rank: u64,
 }
+
+/// A tensor of the model.
+#[derive(Clone, Copy)]
+pub(crate) struct Found {
+    pub(crate) dtype: Dtype,
+    /// The offset of its first byte in the file.
+    pub(crate) start: u64,
+    pub(crate) len: u64,
+}
+
+/// Looks up a tensor in the model. It is not generic, so that there is one copy of what calls it.
+pub(crate) type Find<'f> = dyn FnMut(&Part) -> Result<Found, Error> + 'f;
 
 /// How many values of an MXFP4 matrix share a scale.
 const MX_GROUP: u64 = 32;
@@ -107,69 +118,53 @@ impl Matrix {
         Ok(Self { scheme, group, weights: Part::of(weights)?, scales: Part::of(scales)?, zeros })
     }
 
-    /// Returns where everything is, if the tensors match.
+    /// Returns where everything is, if the tensors match. `find` looks them up in the model.
     ///
     /// # Errors
-    /// Those of [`Model::quantized`](crate::Model::quantized).
-    pub(crate) fn layout(&self, data: Data) -> Result<Layout, Error> {
-        let data_start = data.start;
-        self.check(QuantRole::Weight, &self.weights, data)?;
-        self.check(QuantRole::Scale, &self.scales, data)?;
-        if let Some(zeros) = &self.zeros {
-            self.check(QuantRole::ZeroPoint, zeros, data)?;
-        }
-        let format = Format::of(self.scheme, self.weights.location.dtype);
-        let (columns, group) = self.columns().map_err(|kind| self.weights.error(kind, data_start))?;
+    /// Those of [`QuantReader::new`](crate::quant::QuantReader::new).
+    pub(crate) fn layout(&self, find: &mut Find<'_>) -> Result<Layout, Error> {
+        let scheme = self.scheme;
+        let weights = self.weights.find(QuantRole::Weight, scheme, Dtype::U8, find)?;
+        let scales = self.scales.find(QuantRole::Scale, scheme, weights.dtype, find)?;
+        let zeros = match &self.zeros {
+            Some(zeros) => Some(zeros.find(QuantRole::ZeroPoint, scheme, weights.dtype, find)?),
+            None => None,
+        };
+        let format = Format::of(scheme, weights.dtype);
+        let (columns, group) = self.columns(weights.dtype).map_err(|kind| kind.at(weights.start))?;
         let [rows, _] = self.weights.dims;
         // A group is a power of two, or the entire row.
         let groups = if group == columns { 1 } else { columns >> group.trailing_zeros() };
-        self.check_scales(rows, groups).map_err(|kind| self.scales.error(kind, data_start))?;
-        self.check_zeros(data_start)?;
-        let scale = self.scales.location.dtype;
+        self.check_scales(rows, groups).map_err(|kind| kind.at(scales.start))?;
+        // After the shape of the scales, so that wrong scales are not reported as wrong zero points.
+        let zeros = match (&self.zeros, zeros) {
+            (Some(part), Some(zeros)) => match part.difference(&self.scales) {
+                Some(kind) => return Err(kind.at(zeros.start)),
+                None => Some(part.factors(zeros, groups)),
+            },
+            _ => None,
+        };
         let row_len = if format.is_narrow() { columns >> 1 } else { columns };
         Ok(Layout {
             format,
-            scale,
+            scale: scales.dtype,
             rows,
             columns,
             group,
             groups,
-            weights: Table { start: self.weights.start(data_start), row_len },
-            scales: self.factors(&self.scales, groups, data_start),
-            zeros: self.zeros.map(|zeros| self.factors(&zeros, groups, data_start)),
+            weights: Table { start: weights.start, row_len },
+            scales: self.scales.factors(scales, groups),
+            zeros,
         })
-    }
-
-    /// Checks what concerns one tensor.
-    ///
-    /// # Errors
-    /// [`ErrorKind::OtherModel`], [`ErrorKind::OutsideData`], [`ErrorKind::QuantDtype`],
-    /// [`ErrorKind::QuantRank`]; [`ErrorKind::Size`] when the dimensions are not those of the bytes, which is
-    /// possible only with your own [`Located`].
-    fn check(&self, role: QuantRole, part: &Part, data: Data) -> Result<(), Error> {
-        part.location.check_in(data)?;
-        let found = part.location.dtype;
-        let needed = allowed(self.scheme, role, self.weights.location.dtype);
-        let kind = match role {
-            _ if !needed.contains(found) => Some(ErrorKind::QuantDtype { role, found, needed }),
-            QuantRole::Weight if part.rank != 2 => {
-                Some(ErrorKind::QuantRank { role, found: part.rank, needed: 2 })
-            }
-            _ => None,
-        };
-        match kind.or_else(|| part.mismatch()) {
-            None => Ok(()),
-            Some(kind) => Err(part.error(kind, data.start)),
-        }
     }
 
     /// Returns how many columns there are, and how many of a row share a scale.
     ///
     /// # Errors
     /// [`ErrorKind::QuantGroup`].
-    fn columns(&self) -> Result<(u64, u64), ErrorKind> {
+    fn columns(&self, weights: Dtype) -> Result<(u64, u64), ErrorKind> {
         let [_, stored] = self.weights.dims;
-        let in_element = match (self.scheme, self.weights.location.dtype) {
+        let in_element = match (self.scheme, weights) {
             (Scheme::Q8, _) | (_, Dtype::F4) => 1,
             (_, Dtype::I32) => 8,
             _ => 2,
@@ -206,30 +201,12 @@ impl Matrix {
         }
     }
 
-    /// Checks the shape of the zero points: after that of the scales, so that wrong scales are not reported
-    /// as wrong zero points.
-    ///
-    /// # Errors
-    /// [`ErrorKind::QuantRank`], [`ErrorKind::QuantSize`].
-    fn check_zeros(&self, data_start: u64) -> Result<(), Error> {
-        let Some(zeros) = &self.zeros else { return Ok(()) };
-        let difference = zeros.difference(&self.scales);
-        difference.map_or(Ok(()), |kind| Err(zeros.error(kind, data_start)))
-    }
-
-    /// Returns where the scales or zero points of each row are.
-    fn factors(&self, part: &Part, groups: u64, data_start: u64) -> Table {
-        let row_len = groups.wrapping_mul((part.location.dtype.bits() >> 3).into());
-        let is_shared = part.rank < 2 && part.dims == [1; 2];
-        Table { start: part.start(data_start), row_len: if is_shared { 0 } else { row_len } }
-    }
-
     const fn is_q8(&self) -> bool {
         matches!(self.scheme, Scheme::Q8)
     }
 }
 
-/// Returns the dtypes that a tensor of this role may have.
+/// Returns the dtypes that a tensor of this role may have, beside weights of this dtype.
 const fn allowed(scheme: Scheme, role: QuantRole, weights: Dtype) -> DtypeSet {
     match (role, scheme) {
         (QuantRole::Weight, Scheme::Q8) => const { DtypeSet::of(&[Dtype::I8, Dtype::U8]) },
@@ -247,17 +224,41 @@ impl Part {
     /// [`ErrorKind::NotFound`].
     fn of(tensor: &impl Located) -> Result<Self, Error> {
         let (location, mut dims) = (tensor.locate()?, [1; 2]);
-        copy(&mut dims, tensor.dims());
+        dims.iter_mut().zip(tensor.dims()).for_each(|(dim, of_tensor)| *dim = *of_tensor);
         Ok(Self { location, dims, rank: tensor.dims().len() as u64 })
     }
 
-    /// Returns the offset of its first byte in the file.
-    const fn start(&self, data_start: u64) -> u64 {
-        data_start.wrapping_add(self.location.begin)
+    /// Looks it up, and checks what concerns this tensor alone, beside weights of a dtype. For the weights
+    /// themselves, that dtype does not matter.
+    ///
+    /// # Errors
+    /// Those of `find`; [`ErrorKind::QuantDtype`], [`ErrorKind::QuantRank`]; [`ErrorKind::Size`] when the
+    /// dimensions are not those of the bytes, which is possible only with your own [`Located`].
+    fn find(
+        &self,
+        role: QuantRole,
+        scheme: Scheme,
+        weights: Dtype,
+        find: &mut Find<'_>,
+    ) -> Result<Found, Error> {
+        let found = find(self)?;
+        let needed = allowed(scheme, role, weights);
+        let kind = match role {
+            _ if !needed.contains(found.dtype) => ErrorKind::QuantDtype { role, found: found.dtype, needed },
+            QuantRole::Weight if self.rank != 2 => ErrorKind::QuantRank { role, found: self.rank, needed: 2 },
+            _ => match self.mismatch(found) {
+                Some(kind) => kind,
+                None => return Ok(found),
+            },
+        };
+        Err(kind.at(found.start))
     }
 
-    fn error(&self, kind: ErrorKind, data_start: u64) -> Error {
-        kind.at(self.start(data_start))
+    /// Returns where the scales or zero points of each row are.
+    fn factors(&self, found: Found, groups: u64) -> Table {
+        let row_len = groups.wrapping_mul((found.dtype.bits() >> 3).into());
+        let is_shared = self.rank < 2 && self.dims == [1; 2];
+        Table { start: found.start, row_len: if is_shared { 0 } else { row_len } }
     }
 
     /// Returns the error of zero points whose shape is not that of the scales.
@@ -273,16 +274,25 @@ impl Part {
     }
 
     /// Returns the error of bytes that the dimensions do not describe. Only tensors of a rank that is not
-    /// supported have others than these two.
-    fn mismatch(&self) -> Option<ErrorKind> {
+    /// supported have others than these two; a part of a byte is an error of the group.
+    fn mismatch(&self, found: Found) -> Option<ErrorKind> {
         let [first, second] = self.dims;
-        if self.rank > 2 {
-            return None;
-        }
-        let Location { dtype, begin, end, .. } = self.location;
-        match first.checked_mul(second) {
+        let elements = first.checked_mul(second);
+        match elements.and_then(|elements| elements.checked_mul(found.dtype.bits().into())) {
+            _ if self.rank > 2 => None,
             None => Some(ErrorKind::Overflow),
-            Some(elements) => mismatch(dtype, elements, begin, end),
+            Some(bits) if bits >> 3 == found.len => None,
+            Some(bits) => Some(ErrorKind::Size { range: found.len, needed: bits >> 3 }),
         }
+    }
+}
+
+impl Located for Part {
+    fn locate(&self) -> Result<Location, Error> {
+        Ok(self.location)
+    }
+
+    fn dims(&self) -> &[u64] {
+        usize::try_from(self.rank).ok().and_then(|rank| self.dims.get(..rank)).unwrap_or(&self.dims)
     }
 }

@@ -2,8 +2,8 @@
 //! scales in another tensor: a [`QuantReader`] reads its rows as `f32`, or multiplies them by a vector of
 //! `i8`.
 //!
-//! A [`Matrix`] names the tensors that belong together, by their role. [`Model::quantized`] compares their
-//! dtypes and shapes, and returns the reader only if they match.
+//! A [`Matrix`] names the tensors that belong together, by their role. [`QuantReader::new`] compares their
+//! dtypes and shapes, and returns a reader only if they match.
 //!
 //! | layout | weights | scales | zero points |
 //! |---|---|---|---|
@@ -28,16 +28,17 @@
 //!   exact.
 //!
 //! The bits of a NaN, which only a scale can bring in, depend on the target.
-//!
-//! [`Model::quantized`]: crate::Model::quantized
 
 pub(crate) mod layout;
-mod matrix;
+pub(crate) mod matrix;
 mod reader;
 pub(crate) mod row;
+mod scale;
 
 // Imports of the file that is compiled for both the blocking and the asynchronous form.
-use crate::io::{ReadAt, read_full, read_part};
+use crate::io::{read_full, read_part};
+use crate::util::bytes::low_usize;
+use crate::{Model, ReadAt};
 use embedded_safetensors_macros::blocking as form;
 
 pub use layout::Scales;

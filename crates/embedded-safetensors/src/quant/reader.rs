@@ -1,16 +1,16 @@
 //! Reads the rows of a quantised matrix.
 
-use super::{ReadAt, form, read_full, read_part};
+use super::{Model, ReadAt, form, read_full, read_part};
 #[cfg(doc)]
-use crate::error::ErrorKind;
-use crate::io::ReadError;
+use crate::ErrorKind;
 use crate::quant::layout::{Layout, Scales};
+use crate::quant::matrix::{Found, Matrix, Part};
 use crate::quant::row::Factors;
-use crate::values::native::bytes_of_mut;
+use crate::values::bytes_of_mut;
+use crate::{Error, ReadError};
 
 /// Reads the rows of a quantised matrix, in any order, as `f32` or as products with a vector of `i8`. See
-/// [`quant`](crate::quant#arithmetic) for the arithmetic. [`Model::quantized`](crate::Model::quantized)
-/// creates one without I/O.
+/// [`quant`](crate::quant#arithmetic) for the arithmetic.
 ///
 /// After an error, your slices and buffers may hold anything. The reader is unchanged, and you can repeat
 /// the call.
@@ -39,11 +39,28 @@ pub struct QuantReader<S, M = ()> {
 }
 
 #[form]
-impl<S: ReadAt> QuantReader<S> {
-    pub(crate) const fn new(source: S, layout: Layout) -> Self {
-        Self { source, layout, scales: () }
+impl<'m, S: ReadAt> QuantReader<&'m mut S> {
+    /// Returns a reader for the rows of a matrix, if its tensors match, without I/O.
+    ///
+    /// # Errors
+    /// [`ErrorKind::QuantDtype`], [`ErrorKind::QuantRank`], [`ErrorKind::QuantSize`] and
+    /// [`ErrorKind::QuantGroup`] when they do not; [`ErrorKind::OtherModel`] and [`ErrorKind::OutsideData`]
+    /// as in [`Model::reader`]; [`ErrorKind::Size`] when the dimensions of a tensor are not those of its
+    /// bytes, which is possible only with your own [`Located`](crate::tensor::Located).
+    pub fn new(model: &'m mut Model<S>, matrix: &Matrix) -> Result<Self, Error> {
+        let layout = matrix.layout(&mut |part| find(model, part))?;
+        Ok(Self { source: model.source_mut(), layout, scales: () })
     }
+}
 
+#[form]
+fn find<S: ReadAt>(model: &mut Model<S>, part: &Part) -> Result<Found, Error> {
+    let tensor = model.reader(part)?;
+    Ok(Found { dtype: tensor.dtype(), start: tensor.start(), len: tensor.byte_len() })
+}
+
+#[form]
+impl<S: ReadAt> QuantReader<S> {
     /// Returns the number of bytes that the scales and zero points of all rows take, as they are in the file.
     pub const fn scales_len(&self) -> u64 {
         self.layout.scales_len() + self.layout.zeros_len()
@@ -53,7 +70,8 @@ impl<S: ReadAt> QuantReader<S> {
     /// only weights. They have the same bits.
     ///
     /// ```
-    /// use embedded_safetensors::{Model, ReadAt, ReadError, quant::Matrix};
+    /// use embedded_safetensors::quant::{Matrix, QuantReader};
+    /// use embedded_safetensors::{Model, ReadAt, ReadError};
     ///
     /// /// Multiplies all rows by the inputs. The memory holds F16 scales of 64 rows.
     /// fn layer<S: ReadAt>(
@@ -63,7 +81,7 @@ impl<S: ReadAt> QuantReader<S> {
     ///     outputs: &mut [f32; 64],
     /// ) -> Result<(), ReadError<S::Error>> {
     ///     let (mut scales, mut weights) = ([0; 2 * 64], [0; 48]);
-    ///     let mut rows = model.quantized(matrix)?.with_scales(&mut scales)?;
+    ///     let mut rows = QuantReader::new(model, matrix)?.with_scales(&mut scales)?;
     ///     for (row, output) in (0..).zip(outputs) {
     ///         *output = rows.dot(row, inputs, &mut weights)?; // one read
     ///     }

@@ -1,9 +1,9 @@
 //! The arithmetic of a row, group by group.
 
 use super::layout::{Format, Layout};
-use crate::util::bytes::{copy, low_usize};
-use crate::values::convert::scale_of;
-use crate::values::native::bytes_of_mut;
+use super::low_usize;
+use super::scale::scale_of;
+use crate::values::bytes_of_mut;
 
 /// How many groups have their scales read together.
 pub(crate) const BATCH: usize = 16;
@@ -109,6 +109,11 @@ impl Factors {
         }
         sum
     }
+}
+
+/// Copies as many bytes as both slices have. `copy_from_slice` has a panic path.
+fn copy(to: &mut [u8], from: &[u8]) {
+    to.iter_mut().zip(from).for_each(|(to, from)| *to = *from);
 }
 
 fn part<T>(slice: &[T], begin: usize, len: usize) -> &[T] {

@@ -106,6 +106,11 @@ impl<'t, S: ReadAt> TensorReader<'t, S> {
         self.span.remaining()
     }
 
+    /// Returns the offset of the tensor's first byte in the file.
+    pub const fn start(&self) -> u64 {
+        self.span.start()
+    }
+
     /// Reads the next chunk into the front of `buffer`: as many whole elements as fit, or `None` at the end
     /// of the tensor.
     ///

@@ -148,7 +148,7 @@ impl Span {
     }
 
     /// Returns where in the file the tensor begins.
-    pub(crate) fn start(&self) -> u64 {
+    pub(crate) const fn start(&self) -> u64 {
         self.offset.wrapping_sub(self.position())
     }
 

@@ -9,4 +9,4 @@ pub(crate) mod native;
 pub use convert::Element;
 #[doc(hidden)]
 pub use native::{Align, Alignment};
-pub use native::{AlignedFile, Array, C64, Native};
+pub use native::{AlignedFile, Array, C64, Native, bytes_of_mut};

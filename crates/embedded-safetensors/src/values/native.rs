@@ -176,8 +176,8 @@ impl<'a> Aligned<'a> {
     }
 }
 
-/// Returns the bytes of the values, for writing.
-pub(crate) const fn bytes_of_mut<T: Native>(values: &mut [T]) -> &mut [u8] {
+/// Returns the memory of the values as bytes, for elements that are read there as they are in the file.
+pub const fn bytes_of_mut<T: Native>(values: &mut [T]) -> &mut [u8] {
     let len = size_of_val(values);
     // SAFETY: this is the same memory for the same lifetime. Bytes need no alignment, all bytes of a `T`
     // are initialised, and any bytes written are a valid `T`; see above.

@@ -3,7 +3,8 @@
 #![no_main]
 
 use core::hint::black_box;
-use embedded_safetensors::{Dtype, Error, Model, quant::Matrix, query::Query};
+use embedded_safetensors::quant::{Matrix, QuantReader};
+use embedded_safetensors::{Dtype, Error, Model, query::Query};
 use measure::{Card, Job, Outcome, Step};
 
 /// The number of values in a row.
@@ -20,7 +21,7 @@ fn read(job: &mut Job) -> Outcome {
         return Ok(0);
     }
     let [weights, scales] = &queries;
-    let mut rows = model.quantized(&matrix(weights, scales)?)?;
+    let mut rows = QuantReader::new(&mut model, &matrix(weights, scales)?)?;
     let (mut row, mut values) = ([0f32; ROW], 0);
     for index in 0..rows.rows() {
         rows.read_row(index, &mut row)?;

@@ -77,18 +77,6 @@ pub(crate) const fn values_in(dtype: Dtype, bytes: u64) -> u64 {
     }
 }
 
-/// Returns the value of a scale: F32, F16 or BF16; F8_E8M0 for all other dtypes. The bytes after those of the
-/// element are ignored.
-pub(crate) fn scale_of(dtype: Dtype, bytes: [u8; 4]) -> f32 {
-    let [low, high, ..] = bytes;
-    f32::from_bits(match dtype {
-        Dtype::F32 => u32::from_le_bytes(bytes),
-        Dtype::F16 => decode::widen_f16(u16::from_le_bytes([low, high])),
-        Dtype::BF16 => decode::widen_bf16(u16::from_le_bytes([low, high])),
-        _ => decode::widen_e8m0(low),
-    })
-}
-
 /// How many elements are converted through a copy at a time.
 const BLOCK: usize = 16;
 const WIDEST: usize = 8;

@@ -2,9 +2,8 @@
 
 use crate::numbers::read_number;
 use core::hint::black_box;
-use embedded_safetensors::{
-    Error, ErrorKind, Model, ReadAt, ReadError, TensorInfo, quant::Matrix, validate::SortSlot,
-};
+use embedded_safetensors::quant::{Matrix, QuantReader};
+use embedded_safetensors::{Error, ErrorKind, Model, ReadAt, ReadError, TensorInfo, validate::SortSlot};
 
 /// Reads and multiplies rows of matrices of every layout, whose tensors may not match.
 pub fn of_every_layout<S: ReadAt>(source: S, slots: &mut [SortSlot], memory: &mut [u8]) -> u64 {
@@ -40,7 +39,7 @@ fn of_layout<S: ReadAt>(
     matrix: &Matrix,
     memory: &mut [u8],
 ) -> Result<u64, ReadError<S::Error>> {
-    let mut reader = model.quantized(matrix)?;
+    let mut reader = QuantReader::new(model, matrix)?;
     let (mut values, inputs) = ([0.0; 96], black_box([1; 96]));
     let columns = reader.columns() as usize;
     let (Some(values), Some(inputs)) = (values.get_mut(..columns), inputs.get(..columns)) else {
