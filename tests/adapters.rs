@@ -6,10 +6,10 @@ use embedded_io::{Error, ErrorKind};
 use embedded_safetensors::{
     ErrorKind as Kind, Model, ReadAt, ReadError,
     io::{FileLen, NorError, NorFile, Seekable},
-    quant::{Matrix, QuantReader},
     query::Query,
     slice::AxisRange,
 };
+use safetensors_quant::{Matrix, QuantReader};
 use support::file::with_header;
 use support::mock::{Failure, Fault, Plan, Storage};
 use support::sources::{Flash, Stream};

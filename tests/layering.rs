@@ -15,7 +15,7 @@ struct Layers {
 const CORE: Layers = Layers {
     source: "crates/embedded-safetensors/src/",
     order: "util dtype error shape io tensor header validate index query integrity values slice reader model \
-        quant write stream view metadata file asynch",
+        write stream view metadata file asynch",
 };
 
 const COMMAND: Layers = Layers {

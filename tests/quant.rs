@@ -4,10 +4,10 @@
 use embedded_safetensors::{
     Dtype, Error, ErrorKind, Model, ReadError, TensorInfo, asynch,
     error::{Class, QuantRole},
-    quant::{Matrix, QuantReader},
     query::Query,
     tensor::DtypeSet,
 };
+use safetensors_quant::{Matrix, QuantReader};
 use support::executor::{drop_at, finish};
 use support::file::with_header;
 use support::mock::{Failure, Fault, Plan, Reads, Storage};
@@ -358,7 +358,8 @@ fn asynchronous_reader_has_the_same_bits_also_after_dropped_futures() {
         let opening =
             async { asynch::Model::open(Waiting::new(&storage, WAITS), &mut [0; 64]).await.expect("valid") };
         let mut model = finish(opening);
-        let mut rows = asynch::QuantReader::new(&mut model, &sample.matrix(&file)).expect("tensors match");
+        let mut rows = safetensors_quant::asynch::QuantReader::new(&mut model, &sample.matrix(&file))
+            .expect("tensors match");
         let (mut values, mut buffer) = (vec![0.0; sample.columns], vec![0; sample.columns]);
         let inputs = inputs(sample.columns);
         for row in 0..sample.rows {
@@ -559,7 +560,7 @@ fn tensor_that_was_not_found_or_is_of_another_file_is_an_error() {
 fn documented_sizes_hold() {
     assert!(size_of::<Matrix>() <= 176, "{}", size_of::<Matrix>());
     assert!(size_of::<QuantReader<()>>() <= 136, "{}", size_of::<QuantReader<()>>());
-    assert!(size_of::<asynch::QuantReader<()>>() <= 136);
+    assert!(size_of::<safetensors_quant::asynch::QuantReader<()>>() <= 136);
     assert!(size_of::<QuantReader<(), &[u8]>>() <= 152);
     assert!(size_of::<ErrorKind>() <= 24);
 }
@@ -575,7 +576,8 @@ fn futures_are_small() {
     let mut source = Waiting::new(&storage, WAITS);
     let of_storage = size_of_val(&asynch::ReadAt::read_at(&mut source, 0, &mut []));
     let mut model = finish(asynch::Model::open(source, &mut [0; 64])).expect("valid");
-    let mut rows = asynch::QuantReader::new(&mut model, &sample.matrix(&file)).expect("tensors match");
+    let mut rows = safetensors_quant::asynch::QuantReader::new(&mut model, &sample.matrix(&file))
+        .expect("tensors match");
     let (mut values, mut buffer) = ([0.0; 32], [0; 16]);
     let of_row = size_of_val(&rows.read_row(0, &mut values));
     let of_product = size_of_val(&rows.dot(0, &[0; 32], &mut buffer));

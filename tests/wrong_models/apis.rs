@@ -6,12 +6,12 @@ use core::future::Future;
 use core::pin::pin;
 use core::task::{Context, Poll, Waker};
 use embedded_safetensors::integrity::{Sha256, Sum};
-use embedded_safetensors::quant::{Matrix, QuantReader};
 use embedded_safetensors::stream::{FileReceiver, Receiver, Target};
 use embedded_safetensors::{
     Error, ErrorKind, Model, ReadError, View, WriteError, asynch, error::QueryIndex, index::IndexStorage,
     query::Query,
 };
+use safetensors_quant::{Matrix, QuantReader};
 
 /// An error, and the name of the tensor that it is about.
 #[derive(Debug, PartialEq)]

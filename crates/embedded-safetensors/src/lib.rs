@@ -40,7 +40,7 @@
 //! | on a card, in NOR flash, on anything else that can be read at an offset | [`Model`] |
 //! | received once, over a UART, a radio, HTTP | [`stream::Receiver`], [`stream::Router`] for all tensors |
 //! | looked up often, or its header does not list the tensors in the order of their data | [`index::Index`] |
-//! | of small integers with scales, or of MXFP4 | [`quant`], with a [`Model`] |
+//! | of small integers with scales, or of MXFP4 | the crate `safetensors-quant`, with a [`Model`] |
 //! | behind `async` storage | `asynch::Model`, with the feature `embedded-io-async` |
 //! | a file on a computer | `FileModel` and `MappedModel`, with the feature `std` |
 //! | to be written | [`write::Writer`] |
@@ -100,7 +100,6 @@ pub mod integrity;
 pub mod io;
 pub mod metadata;
 mod model;
-pub mod quant;
 pub mod query;
 pub mod reader;
 mod shape;

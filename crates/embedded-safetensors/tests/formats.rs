@@ -3,7 +3,7 @@
 
 use defmt::Format;
 use embedded_safetensors::{
-    error::*, header::*, index::*, integrity::*, io::*, metadata::*, quant::*, query::*, reader::*, slice::*,
+    error::*, header::*, index::*, integrity::*, io::*, metadata::*, query::*, reader::*, slice::*,
     stream::*, tensor::*, validate::*, values::*, view::*, write::*, *,
 };
 use std::fs;
@@ -112,8 +112,6 @@ all_format! {
     Crc32,
     EmbeddedSum,
     FileReceiver<'static, 'static, Device>,
-    Matrix,
-    QuantReader<Device>,
     QuantRole,
     QueryIndex,
     Sha256,
@@ -128,7 +126,7 @@ all_format! {
 
 /// Public names that are not types, or belong to types that need an operating system, and so are never
 /// logged on a device.
-const OTHERS: [&str; 31] = [
+const OTHERS: [&str; 30] = [
     "KEY",
     "Sum",
     "ZEROS",
@@ -153,7 +151,6 @@ const OTHERS: [&str; 31] = [
     "Parts",
     "ReadAt",
     "Region",
-    "Scales",
     "Sink",
     "Undo",
     "Version",

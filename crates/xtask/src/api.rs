@@ -6,11 +6,12 @@ use crate::workspace;
 use public_api::Builder;
 use std::path::PathBuf;
 
-const LIBRARIES: [&str; 5] = [
+const LIBRARIES: [&str; 6] = [
     "embedded-safetensors",
     "embedded-safestructures",
     "safetensors-emit",
     "safetensors-files",
+    "safetensors-quant",
     "safetensors-remote",
 ];
 

@@ -122,7 +122,7 @@ pub const STAGES: [Stage; 20] = [
     stage(
         Quick,
         "api",
-        "the documentation of five libraries builds, and their public API is what tests/api says",
+        "the documentation of six libraries builds, and their public API is what tests/api says",
         &[],
         &[Call(|| generate::check("api"))],
     ),
@@ -272,7 +272,7 @@ pub const STAGES: [Stage; 20] = [
             Cargo(
                 "package --locked --allow-dirty --quiet -p embedded-safetensors-macros \
                  -p embedded-safetensors -p embedded-safestructures -p safetensors-files \
-                 -p safetensors-remote -p safetensors-convert -p safetensors-emit -p safetensors-host",
+                 -p safetensors-quant -p safetensors-remote -p safetensors-convert -p safetensors-emit -p safetensors-host",
             ),
             Call(guide),
         ],

@@ -2,8 +2,8 @@
 
 use crate::failure::Failure;
 use crate::report::{Event, Sink};
-use embedded_safetensors::quant::{Matrix, QuantReader};
 use embedded_safetensors::{Error, Model, ReadAt, ReadError, query::Query};
+use safetensors_quant::{Matrix, QuantReader};
 
 /// The number of values in a row of each matrix.
 const COLUMNS: usize = 96;

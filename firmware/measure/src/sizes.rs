@@ -8,7 +8,6 @@ use embedded_safetensors::{
     integrity::{Crc32, Sha256, Verifier},
     io::{FileLen, NorFile, Seekable},
     metadata::{Chars, JsonStr, Metadata, MetadataView, Pair},
-    quant::{Matrix, QuantReader},
     query::Query,
     reader::{Contiguous, SliceReader, Sliced, Values},
     slice::{AxisRange, ByteRuns, Run, Runs, SlicePlan},
@@ -19,6 +18,7 @@ use embedded_safetensors::{
     view::{SliceRuns, Tensors},
     write::{FilePlan, HeaderEncoder, Recording, Writer},
 };
+use safetensors_quant::{Matrix, QuantReader};
 
 macro_rules! at_most {
     ($($type:ty: $bytes:expr,)*) => { $(const _: () = assert!(size_of::<$type>() <= $bytes);)* };

@@ -46,7 +46,7 @@
 //! * [`TensorReader::next_chunk`], [`read_to_end`](TensorReader::read_to_end),
 //!   [`read_at`](TensorReader::read_at) or `read`: the reader is unchanged. Repeat the call; bytes that
 //!   were read already are read again.
-//! * a read of [`Values`], a [`SliceReader`] or a [`QuantReader`]: the reader is unchanged. Repeat the call.
+//! * a read of [`Values`] or a [`SliceReader`]: the reader is unchanged. Repeat the call.
 //! * a call of a [`Writer`]: the bytes that the sink has taken are counted. For the others, see how the
 //!   sink treats its own dropped futures. Get the position from [`Writer::position`] or
 //!   [`next_tensor`](Writer::next_tensor), and write from there on.
@@ -57,7 +57,7 @@
 //! # Memory
 //! A future holds what the blocking call has on its stack, and the futures of the storage. Without the
 //! latter, it takes on a 32-bit target at most 600 bytes for a [`Model`], 100 for a [`TensorReader`], 176
-//! for [`Values`], 260 for a [`QuantReader`], and 440 for a [`SliceReader`] or the values of a slice. One
+//! for [`Values`], and 440 for a [`SliceReader`] or the values of a slice. One
 //! that computes a [sum](crate::integrity) takes at most 600 bytes for a model and 200 for a tensor, and
 //! twice the size of the sum.
 //!
@@ -81,8 +81,6 @@ mod model;
 #[path = "../io/nor.rs"]
 #[cfg(feature = "embedded-storage-async")]
 mod nor;
-#[path = "../quant/reader.rs"]
-mod quantized;
 #[path = "../io/read_at.rs"]
 mod read_at;
 #[path = "../write/recording.rs"]
@@ -118,7 +116,6 @@ use write_at::{invalidate, write_full};
 pub use model::Model;
 #[cfg(feature = "embedded-storage-async")]
 pub use nor::NorFile;
-pub use quantized::QuantReader;
 pub use read_at::ReadAt;
 pub use recording::Recording;
 pub use seekable::Seekable;

@@ -3,9 +3,9 @@
 #![no_main]
 
 use core::hint::black_box;
-use embedded_safetensors::quant::{Matrix, QuantReader};
 use embedded_safetensors::{Dtype, Error, Model, query::Query};
 use measure::{Card, Job, Outcome, Step};
+use safetensors_quant::{Matrix, QuantReader};
 
 /// The number of values in a row.
 const ROW: usize = 64;

@@ -2,8 +2,8 @@
 
 use crate::numbers::read_number;
 use core::hint::black_box;
-use embedded_safetensors::quant::{Matrix, QuantReader};
 use embedded_safetensors::{Error, ErrorKind, Model, ReadAt, ReadError, TensorInfo, validate::SortSlot};
+use safetensors_quant::{Matrix, QuantReader};
 
 /// Reads and multiplies rows of matrices of every layout, whose tensors may not match.
 pub fn of_every_layout<S: ReadAt>(source: S, slots: &mut [SortSlot], memory: &mut [u8]) -> u64 {

@@ -1,16 +1,16 @@
 //! Reads the rows of a quantised matrix.
 
 use super::{Model, ReadAt, form, read_full, read_part};
+use crate::layout::{Layout, Scales};
+use crate::matrix::{Found, Matrix, Part};
+use crate::row::Factors;
 #[cfg(doc)]
-use crate::ErrorKind;
-use crate::quant::layout::{Layout, Scales};
-use crate::quant::matrix::{Found, Matrix, Part};
-use crate::quant::row::Factors;
-use crate::values::bytes_of_mut;
-use crate::{Error, ReadError};
+use embedded_safetensors::ErrorKind;
+use embedded_safetensors::values::bytes_of_mut;
+use embedded_safetensors::{Error, ReadError};
 
 /// Reads the rows of a quantised matrix, in any order, as `f32` or as products with a vector of `i8`. See
-/// [`quant`](crate::quant#arithmetic) for the arithmetic.
+/// [the crate](crate#arithmetic) for the arithmetic.
 ///
 /// After an error, your slices and buffers may hold anything. The reader is unchanged, and you can repeat
 /// the call.
@@ -46,7 +46,7 @@ impl<'m, S: ReadAt> QuantReader<&'m mut S> {
     /// [`ErrorKind::QuantDtype`], [`ErrorKind::QuantRank`], [`ErrorKind::QuantSize`] and
     /// [`ErrorKind::QuantGroup`] when they do not; [`ErrorKind::OtherModel`] and [`ErrorKind::OutsideData`]
     /// as in [`Model::reader`]; [`ErrorKind::Size`] when the dimensions of a tensor are not those of its
-    /// bytes, which is possible only with your own [`Located`](crate::tensor::Located).
+    /// bytes, which is possible only with your own [`Located`](embedded_safetensors::tensor::Located).
     pub fn new(model: &'m mut Model<S>, matrix: &Matrix) -> Result<Self, Error> {
         let layout = matrix.layout(&mut |part| find(model, part))?;
         Ok(Self { source: model.source_mut(), layout, scales: () })
@@ -70,7 +70,7 @@ impl<S: ReadAt> QuantReader<S> {
     /// only weights. They have the same bits.
     ///
     /// ```
-    /// use embedded_safetensors::quant::{Matrix, QuantReader};
+    /// use safetensors_quant::{Matrix, QuantReader};
     /// use embedded_safetensors::{Model, ReadAt, ReadError};
     ///
     /// /// Multiplies all rows by the inputs. The memory holds F16 scales of 64 rows.

@@ -1,6 +1,6 @@
 //! Scales as `f32`.
 
-use crate::Dtype;
+use embedded_safetensors::Dtype;
 
 /// Returns the value of a scale: F32, F16 or BF16; F8_E8M0 for all other dtypes. The bytes after those of the
 /// element are ignored.

@@ -1,9 +1,9 @@
 //! The arithmetic of a row, group by group.
 
-use super::layout::{Format, Layout};
-use super::low_usize;
-use super::scale::scale_of;
-use crate::values::bytes_of_mut;
+use crate::layout::{Format, Layout};
+use crate::low_usize;
+use crate::scale::scale_of;
+use embedded_safetensors::values::bytes_of_mut;
 
 /// How many groups have their scales read together.
 pub(crate) const BATCH: usize = 16;

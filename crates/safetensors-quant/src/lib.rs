@@ -29,18 +29,28 @@
 //!
 //! The bits of a NaN, which only a scale can bring in, depend on the target.
 
-pub(crate) mod layout;
-pub(crate) mod matrix;
+#![no_std]
+#![forbid(unsafe_code)]
+
+#[cfg(feature = "embedded-io-async")]
+pub mod asynch;
+mod layout;
+mod matrix;
 mod reader;
-pub(crate) mod row;
+mod row;
 mod scale;
 
 // Imports of the file that is compiled for both the blocking and the asynchronous form.
-use crate::io::{read_full, read_part};
-use crate::util::bytes::low_usize;
-use crate::{Model, ReadAt};
+use embedded_safetensors::io::{read_full, read_part};
+use embedded_safetensors::{Model, ReadAt};
 use embedded_safetensors_macros::blocking as form;
 
 pub use layout::Scales;
 pub use matrix::Matrix;
 pub use reader::QuantReader;
+
+/// Returns as many of the low bits of a number as a `usize` has.
+#[allow(clippy::cast_possible_truncation)] // lengths of what is in memory
+const fn low_usize(number: u64) -> usize {
+    number as usize
+}

@@ -1,18 +1,18 @@
 //! The tensors of a quantised matrix, and whether they match.
 
-use super::layout::{Format, Layout, Scheme, Table};
-use crate::dtype::{Dtype, DtypeSet};
-use crate::error::{Error, ErrorKind, QuantRole};
-use crate::tensor::{Located, Location, TensorInfo};
+use crate::layout::{Format, Layout, Scheme, Table};
+use embedded_safetensors::error::QuantRole;
+use embedded_safetensors::tensor::{DtypeSet, Located, Location};
+use embedded_safetensors::{Dtype, Error, ErrorKind, TensorInfo};
 
 /// The tensors of a quantised matrix: weights, scales and, if there are any, zero points.
 ///
-/// Nothing is compared before [`QuantReader::new`](crate::quant::QuantReader::new).
+/// Nothing is compared before [`QuantReader::new`](crate::QuantReader::new).
 ///
 /// *Memory*: 176 bytes, `Copy`.
 ///
 /// ```
-/// use embedded_safetensors::quant::{Matrix, QuantReader};
+/// use safetensors_quant::{Matrix, QuantReader};
 /// use embedded_safetensors::{Model, query::Query};
 ///
 /// # let header = concat!(
@@ -121,7 +121,7 @@ impl Matrix {
     /// Returns where everything is, if the tensors match. `find` looks them up in the model.
     ///
     /// # Errors
-    /// Those of [`QuantReader::new`](crate::quant::QuantReader::new).
+    /// Those of [`QuantReader::new`](crate::QuantReader::new).
     pub(crate) fn layout(&self, find: &mut Find<'_>) -> Result<Layout, Error> {
         let scheme = self.scheme;
         let weights = self.weights.find(QuantRole::Weight, scheme, Dtype::U8, find)?;

@@ -1,9 +1,8 @@
 //! A quantised matrix whose tensors match: where its rows are.
 
-use crate::dtype::Dtype;
-use crate::error::{Error, ErrorKind};
-use crate::quant::low_usize;
+use crate::low_usize;
 use core::ops::Range;
+use embedded_safetensors::{Dtype, Error, ErrorKind};
 
 /// The layout of a matrix: the constructor that was called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
