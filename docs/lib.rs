@@ -41,11 +41,11 @@ pages! {
     internals = "src/internals.md";
 }
 
-// Simulated hardware for the examples of the chapters: that of the library's own examples.
+// Simulated hardware for the examples of the chapters.
 
 #[doc(hidden)]
 #[allow(missing_docs)]
-#[path = "../crates/embedded-safetensors/examples/support/card.rs"]
+#[path = "support/card.rs"]
 pub mod card;
 #[doc(hidden)]
 #[allow(missing_docs, clippy::new_without_default)]
@@ -53,15 +53,15 @@ pub mod card;
 pub mod chip;
 #[doc(hidden)]
 #[allow(missing_docs)]
-#[path = "../crates/embedded-safetensors/examples/support/flash.rs"]
+#[path = "support/flash.rs"]
 pub mod flash;
 #[doc(hidden)]
 #[allow(missing_docs)]
-#[path = "../crates/embedded-safetensors/examples/support/model.rs"]
+#[path = "support/model.rs"]
 pub mod model;
 #[doc(hidden)]
 #[allow(missing_docs)]
-#[path = "../crates/embedded-safetensors/examples/support/uart.rs"]
+#[path = "support/uart.rs"]
 pub mod uart;
 
 #[doc(hidden)]

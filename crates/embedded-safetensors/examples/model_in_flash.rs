@@ -1,10 +1,6 @@
 //! A network whose model is part of the program. The compiler reads the header, and only the addresses of
 //! the weights in flash remain. There is no parser, no copy and no initialisation at run time. If the file
 //! and the program disagree, the build fails.
-//!
-//! ```text
-//! 8 outputs, the largest is number 5
-//! ```
 
 use embedded_safetensors::{View, include_model};
 

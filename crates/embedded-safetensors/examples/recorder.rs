@@ -1,17 +1,5 @@
 //! A device that records what it has learned, and keeps the old file until the new one is complete. It
 //! alternates between two partitions of NOR flash.
-//!
-//! ```text
-//! after a start: nothing is recorded
-//! recording 1 goes into partition 0
-//! recording 2 goes into partition 1
-//! recording 3 goes into partition 0
-//! the power goes: the file cannot be written: the flash failed
-//! after a start: recording 2 in partition 1, gains [0.5, 1.0, 1.5]
-//! a read fails, and nothing is recorded: the storage cannot be read: the flash failed
-//! recording 3 goes into partition 0
-//! after a start: recording 3 in partition 0, gains [0.75, 1.5, 2.25]
-//! ```
 
 pub(crate) mod support {
     pub mod chip;

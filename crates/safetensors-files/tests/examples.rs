@@ -1,6 +1,6 @@
 //! The examples run, and print what their documentation says.
 
-#[path = "../../embedded-safetensors/tests/support/printed.rs"]
+#[path = "support/printed.rs"]
 mod printed;
 
 #[test]

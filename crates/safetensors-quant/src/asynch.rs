@@ -1,6 +1,6 @@
 //! Use this when your storage is asynchronous: the same reader, from the same text, over the models of
-//! [`embedded_safetensors::asynch`]. A dropped future leaves it unchanged. A future takes at most 260 bytes on a
-//! 32-bit target, besides those of the storage.
+//! [`embedded_safetensors::asynch`]. A dropped future leaves it unchanged. A future takes at most 260 bytes
+//! on a 32-bit target, besides those of the storage.
 
 // The same file as in the blocking form, for which a macro removes `async` and `.await`.
 #![allow(clippy::duplicate_mod)]

@@ -1,9 +1,6 @@
 //! Records files on a card with a driver that firmware uses. The driver cannot seek beyond the end of a
 //! file.
 
-#[path = "../examples/support/card.rs"]
-mod card;
-
 use embedded_safetensors::{
     Dtype, ErrorKind, WriteError,
     io::Seekable,
@@ -11,6 +8,7 @@ use embedded_safetensors::{
     write::{FileSpec, TensorSpec, Writer},
 };
 use embedded_sdmmc::{Mode, VolumeIdx};
+use guide::card;
 
 const TENSORS: [TensorSpec<'_>; 2] =
     [TensorSpec::new("gains", Dtype::F32, &[3]), TensorSpec::new("log", Dtype::U8, &[5000])];
