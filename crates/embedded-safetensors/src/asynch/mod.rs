@@ -1,39 +1,6 @@
 //! Use this when your storage is asynchronous. The API is that of the blocking types, with the same names,
 //! verdicts and memory. Both are compiled from the same code.
 //!
-//! ```
-//! use embedded_safetensors::asynch::{Model, ReadAt};
-//! use embedded_safetensors::{ReadError, query::Query};
-//!
-//! /// Reads two tensors of a network, through a buffer of one sector.
-//! async fn load<S: ReadAt>(
-//!     storage: &mut S,
-//!     weights: &mut [u8],
-//!     bias: &mut [u8],
-//! ) -> Result<(), ReadError<S::Error>> {
-//!     let mut sector = [0; 512];
-//!     let mut model = Model::open(storage, &mut sector).await?;
-//!     let mut queries = [Query::required("fc.weight"), Query::required("fc.bias")];
-//!     model.find_all(&mut queries, &mut sector).await?;
-//!     let [fc_weight, fc_bias] = &queries;
-//!     model.reader(fc_weight)?.read_to_end(weights).await?;
-//!     model.reader(fc_bias)?.read_to_end(bias).await?;
-//!     Ok(())
-//! }
-//! # use core::{future::Future, pin::pin, task::{Context, Poll, Waker}};
-//! # let header = concat!(
-//! #     r#"{"fc.bias":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"#,
-//! #     r#""fc.weight":{"dtype":"U8","shape":[2],"data_offsets":[1,3]}}"#,
-//! # ).as_bytes();
-//! # let file = [&(header.len() as u64).to_le_bytes(), &header[..], b"bww"].concat();
-//! # let (mut weights, mut bias) = ([0; 2], [0; 1]);
-//! # let mut storage = &file[..];
-//! # let mut context = Context::from_waker(Waker::noop());
-//! # let loaded = pin!(load(&mut storage, &mut weights, &mut bias)).poll(&mut context);
-//! # assert_eq!(loaded, Poll::Ready(Ok(())));
-//! # assert_eq!((&weights, &bias), (b"ww", b"b"));
-//! ```
-//!
 //! # Cancel safety
 //! A future may be dropped at any `.await`, by a timeout or a `select`. The object it borrowed can then be
 //! used as before, if the storage keeps the contract of [`ReadAt`]. If you drop the future of

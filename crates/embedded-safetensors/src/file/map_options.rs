@@ -15,19 +15,6 @@ use std::path::Path;
 
 /// Options for mapping a file.
 ///
-/// ```
-/// use embedded_safetensors::file::{Advice, MapOptions};
-/// # let path = std::env::temp_dir().join(format!("map-options-{}", std::process::id()));
-/// # let file = b"\x38\0\0\0\0\0\0\0{\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]}}   ab";
-/// # std::fs::write(&path, file)?;
-///
-/// // SAFETY: nobody writes to this file while the program runs.
-/// let model = unsafe { MapOptions::new().with_advice(Advice::Random).open(&path)? };
-/// # drop(model);
-/// # std::fs::remove_file(&path)?;
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-///
 /// *Memory*: 2 bytes, `Copy`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MapOptions {

@@ -18,23 +18,6 @@ use std::path::{Path, PathBuf};
 /// A model in a file that is mapped into memory. It is validated, its tensors are found by name in a table,
 /// and their bytes are borrowed from the map.
 ///
-/// ```
-/// use embedded_safetensors::MappedModel;
-/// # let path = std::env::temp_dir().join(format!("mapped-model-{}", std::process::id()));
-/// # let header = br#"{"fc.bias":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}    "#;
-/// # let len = (header.len() as u64).to_le_bytes();
-/// # let data = [0.5f32.to_le_bytes(), 1.5f32.to_le_bytes()].concat();
-/// # std::fs::write(&path, [&len, &header[..], &data].concat())?;
-///
-/// // SAFETY: nobody writes to this file while the program runs.
-/// let model = unsafe { MappedModel::open(&path)? };
-/// let bias = model.find("fc.bias")?.ok_or("no bias")?;
-/// assert_eq!(bias.as_f32()?, [0.5, 1.5]); // borrowed from the model, nothing is copied
-/// # drop(model);
-/// # std::fs::remove_file(&path)?;
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-///
 /// **The hazard.** A map is not a copy. If another program writes to the file, the bytes of a `&[u8]` change,
 /// which is undefined behavior. If the file is truncated, or is on a network disk that does not answer,
 /// access to a lost page kills the program: with `SIGBUS` on Unix, with an exception on Windows, where a

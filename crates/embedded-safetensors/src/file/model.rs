@@ -6,8 +6,7 @@ use crate::error::Error;
 use crate::index::{IndexedTensor, OwnedIndex};
 use crate::io::{FileLen, ReadAt};
 use crate::reader::tensor::TensorReader;
-use crate::tensor::location::{Located, Location};
-use crate::tensor::span::Span;
+use crate::tensor::span::{Located, Location, Span};
 use core::fmt;
 use core::ops::Deref;
 use std::collections::BTreeMap;
@@ -19,23 +18,6 @@ use std::vec::Vec;
 
 /// A model in a file. It is validated, its tensors are listed and found by name, and their data is read only
 /// on request.
-///
-/// ```
-/// use embedded_safetensors::{FileModel, slice::AxisRange};
-/// # let path = std::env::temp_dir().join(format!("file-model-{}", std::process::id()));
-/// # let header = br#"{"embed.weight":{"dtype":"F16","shape":[200,2],"data_offsets":[0,800]}}"#;
-/// # std::fs::write(&path, [&(header.len() as u64).to_le_bytes(), &header[..], &[0; 800]].concat())?;
-///
-/// let model = FileModel::open(&path)?;
-/// for tensor in model.tensors() {
-///     println!("{} {} {:?}", tensor.name(), tensor.dtype(), tensor.dims());
-/// }
-/// let embedding = model.find("embed.weight")?.ok_or("no embedding")?;
-/// let ranges = [(100..200).into(), AxisRange::ALL];
-/// let rows: Vec<f32> = embedding.reader().slice(&ranges)?.values().read_to_vec()?;
-/// # std::fs::remove_file(&path)?;
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 ///
 /// All data is read from the file at its offset; nothing is mapped. So a network disk that fails, or a file
 /// that is truncated, is only an error of a read. Several threads can read one model at the same time.

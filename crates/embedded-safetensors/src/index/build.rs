@@ -338,15 +338,6 @@ mod tests {
     }
 
     #[test]
-    fn first_duplicate_in_header_is_reported() {
-        let mut all = names();
-        all.extend(names().into_iter().rev());
-        let (header, offsets) = header_of(&all);
-        let verdict = Memory::new().index(&header).map(|index| index.len());
-        assert_eq!(verdict, Err(ErrorKind::DuplicateName.at(offsets[40])));
-    }
-
-    #[test]
     fn incomplete_header_is_rejected() {
         let (header, _) = header_of(&names());
         let mut memory = Memory::new();

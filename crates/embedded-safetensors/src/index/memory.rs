@@ -77,21 +77,6 @@ pub struct IndexSize {
 /// space in flash.
 ///
 /// *Memory*: 48 bytes for a tensor, 8 for a dimension, and the names.
-///
-/// ```
-/// use embedded_safetensors::{Model, index::IndexStorage};
-/// use std::sync::Mutex;
-///
-/// static STORAGE: Mutex<IndexStorage<4, 8, 64>> = Mutex::new(IndexStorage::new());
-///
-/// let file: &[u8] =
-///     b"\x38\0\0\0\0\0\0\0{\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]}}   ab";
-/// let mut storage = STORAGE.lock().unwrap();
-/// let (mut model, index) = Model::open_indexed(file, storage.memory(), &mut [0; 64])?;
-/// let a = index.find("a")?.expect("present");
-/// assert_eq!(model.reader(&a)?.read_to_end(&mut [0; 8])?, b"ab");
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[derive(Debug)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct IndexStorage<const TENSORS: usize, const DIMS: usize, const NAME_BYTES: usize> {

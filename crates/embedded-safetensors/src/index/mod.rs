@@ -17,7 +17,7 @@ use crate::error::{Error, ErrorKind};
 use crate::index::names::{find, link_names, sort_names};
 use crate::shape::Shape;
 use crate::tensor::info::{Extent, TensorInfo};
-use crate::tensor::location::{Located, Location};
+use crate::tensor::span::{Located, Location};
 use crate::validate::Summary;
 
 /// All tensors of a header, for lookups by name or by offset that read nothing from storage.

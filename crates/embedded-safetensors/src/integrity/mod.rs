@@ -14,22 +14,6 @@
 //! A sum detects accidental changes. Against a deliberate change it helps only if the expected value comes
 //! from elsewhere, such as a signed manifest: who can change the file can change the sum in it, too.
 //!
-//! ```
-//! # #[cfg(feature = "crc32")]
-//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! use embedded_safetensors::{Model, integrity::Crc32};
-//!
-//! # let storage = &include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/network.safetensors"))[..];
-//! let mut window = [0; 64];
-//! let mut model = Model::open(storage, &mut window)?;
-//! let sum = model.sum(Crc32::new(), &mut window)?;
-//! model.verify(Crc32::new(), &sum, &mut window)?; // an error if a byte has changed
-//! # Ok(())
-//! # }
-//! # #[cfg(not(feature = "crc32"))]
-//! # fn main() {}
-//! ```
-//!
 //! # The embedded sum
 //!
 //! A file contains its own sum as the value of the key `safetensors.sha256` ([`KEY`]) of `__metadata__`: the

@@ -19,31 +19,6 @@ pub const ZEROS: &str = "0000000000000000000000000000000000000000000000000000000
 /// [`Model::verify_embedded`](crate::Model::verify_embedded) is the shorter way for files in storage.
 ///
 /// *Memory*: at most 192 bytes, and the sum. Neither the header nor the data is stored.
-///
-/// ```
-/// # #[cfg(feature = "sha2")]
-/// # fn main() -> Result<(), embedded_safetensors::Error> {
-/// use embedded_safetensors::integrity::{Sha256, Verifier};
-/// use embedded_safetensors::query::Query;
-/// use embedded_safetensors::stream::{Receiver, Target};
-///
-/// # let storage = &include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/embedded.safetensors"))[..];
-/// # let uart = storage.chunks(64);
-/// let mut weight = [0; 8];
-/// let mut model = Receiver::new([Target::new(Query::required("fc.weight"), &mut weight)]);
-/// let mut verifier = Verifier::new(Sha256::new());
-/// for piece in uart {
-///     verifier.update(piece);
-///     if model.push(piece)?.is_complete() {
-///         break;
-///     }
-/// }
-/// verifier.verify()?; // do not use the model before
-/// # Ok(())
-/// # }
-/// # #[cfg(not(feature = "sha2"))]
-/// # fn main() {}
-/// ```
 pub struct Verifier<S> {
     parser: HeaderParser,
     sum: S,

@@ -7,7 +7,7 @@ use crate::header::progress::{Machine, Progress};
 use crate::header::{HeaderParser, Signal, Signals, Whole};
 use crate::shape::{MAX_RANK, Shape, shape_mismatch};
 use crate::tensor::info::{Extent, TensorInfo};
-use crate::tensor::location::{Located, Location};
+use crate::tensor::span::{Located, Location};
 use crate::validate::Summary;
 use crate::validate::order::InOrder;
 

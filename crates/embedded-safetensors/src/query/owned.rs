@@ -3,7 +3,7 @@
 use crate::error::{Error, ErrorKind, IndexPart};
 use crate::header::Entry;
 use crate::tensor::info::TensorInfo;
-use crate::tensor::location::{Located, Location};
+use crate::tensor::span::{Located, Location};
 use heapless::{String, Vec};
 
 /// A tensor with its name, of at most `NAME` bytes.

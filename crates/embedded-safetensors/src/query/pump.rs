@@ -8,7 +8,7 @@ use crate::header::progress::{Machine, Progress};
 use crate::index::build::IndexBuilder;
 use crate::io::{FileLen, ReadError};
 use crate::query::find::Search;
-use crate::tensor::location::Data;
+use crate::tensor::span::Data;
 use crate::util::bytes::low_u32;
 use crate::util::fingerprint::Fingerprint;
 use crate::validate::{Summary, Validator};

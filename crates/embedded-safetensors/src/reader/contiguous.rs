@@ -180,11 +180,6 @@ impl<'t> Matrix<'t> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tensor::location::Location;
-
-    fn all(dtype: Dtype) -> Contiguous {
-        Contiguous::all(&Span::of(Location { dtype, header: 0, begin: 0, end: 0 }, 100))
-    }
 
     #[test]
     fn elements_of_every_width_are_counted_exactly() {
@@ -200,23 +195,5 @@ mod tests {
                 );
             }
         }
-    }
-
-    #[test]
-    fn narrow_elements_begin_inside_bytes() {
-        let places = |dtype| [0, 1, 2, 3, 4].map(|element| all(dtype).place(element));
-        assert_eq!(places(Dtype::F4), [(100, 0), (100, 4), (101, 0), (101, 4), (102, 0)]);
-        assert_eq!(places(Dtype::F6_E2M3), [(100, 0), (100, 6), (101, 4), (102, 2), (103, 0)]);
-        assert_eq!(places(Dtype::C64), [(100, 0), (104, 0), (108, 0), (112, 0), (116, 0)]);
-    }
-
-    #[test]
-    fn runs_include_shared_bytes() {
-        let bytes =
-            |dtype, at: u64, count| all(dtype).next_run(&at, &Block::new(count), 0).map_or(0, |run| run.len);
-        assert_eq!([0, 1, 2, 3].map(|count| bytes(Dtype::F4, 0, count)), [0, 1, 1, 2]);
-        assert_eq!([1, 2, 3].map(|count| bytes(Dtype::F4, 1, count)), [1, 2, 2]);
-        assert_eq!([1, 2, 3, 4].map(|count| bytes(Dtype::F6_E3M2, 1, count)), [2, 3, 3, 4]);
-        assert_eq!(bytes(Dtype::F64, 3, 5), 40);
     }
 }

@@ -17,7 +17,7 @@ use crate::reader::contiguous::Contiguous;
 use crate::reader::sliced::Sliced;
 use crate::slice::range::AxisRange;
 #[cfg(doc)]
-use crate::tensor::location::Located;
+use crate::tensor::span::Located;
 use crate::tensor::span::Span;
 use crate::values::dtypes::Lossless;
 use core::ops::Range;
@@ -32,23 +32,6 @@ use core::ops::Range;
 /// After an error, the reader is unchanged, and you can repeat the call.
 ///
 /// *Memory*: at most 72 bytes. The bytes are read directly into your buffers.
-///
-/// ```
-/// # use embedded_safetensors::Model;
-/// # let storage = &include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/network.safetensors"))[..];
-/// # let mut model = Model::open(storage, &mut [0; 64])?;
-/// # let weight = model.find("fc1.weight", &mut [0; 64])?.ok_or("no weight")?; // I8 [64, 32]
-/// let mut chunk = [0; 512];
-/// let mut sum = 0;
-/// let mut bytes = model.reader(&weight)?;
-/// while let Some(chunk) = bytes.next_chunk(&mut chunk)? {
-///     sum += chunk.iter().map(|&byte| i32::from(byte.cast_signed())).sum::<i32>();
-/// }
-///
-/// let mut row = [0_i32; 32];
-/// model.reader(&weight)?.row(7)?.read_exact(&mut row)?; // converted from I8
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 ///
 /// # Cancel safety
 /// After a dropped future, too, the reader is unchanged.

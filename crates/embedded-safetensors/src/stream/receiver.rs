@@ -5,7 +5,7 @@ use crate::header::Signal;
 use crate::query::find::{HasQuery, Lookup, Query};
 use crate::stream::{end_of_header, limited};
 use crate::tensor::info::TensorInfo;
-use crate::tensor::location::{Located, Location};
+use crate::tensor::span::{Located, Location};
 use crate::util::bytes::{copy, index_below};
 use crate::validate::Summary;
 use crate::values::Element;
@@ -207,27 +207,6 @@ impl Status {
 /// `B` is an array, a slice or another container of [`Target`]s.
 ///
 /// *Memory*: at most 232 bytes and the targets. Neither the header nor an index of it is stored. No heap.
-///
-/// ```
-/// use embedded_safetensors::query::Query;
-/// use embedded_safetensors::stream::{Receiver, Target};
-///
-/// # fn main() -> Result<(), embedded_safetensors::Error> {
-/// # let header = br#"{"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]}}   "#;
-/// # let file = [&(header.len() as u64).to_le_bytes(), &header[..], b"xy"].concat();
-/// # let uart = file.chunks(7);
-/// let mut a = [0; 16];
-/// let mut model = Receiver::new([Target::new(Query::required("a"), &mut a)]);
-/// for piece in uart {
-///     if model.push(piece)?.is_complete() {
-///         break;
-///     }
-/// }
-/// model.end_of_input()?; // an error unless the file is complete
-/// assert_eq!(model.targets()[0].bytes(), Some(&b"xy"[..]));
-/// # Ok(())
-/// # }
-/// ```
 pub struct Receiver<B> {
     targets: B,
     lookup: Lookup,

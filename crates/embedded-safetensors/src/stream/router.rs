@@ -45,33 +45,6 @@ pub enum RouterEvent<'m, 'c> {
 /// no index.
 ///
 /// *Memory*: at most 272 bytes and that of the index. No heap.
-///
-/// ```
-/// use embedded_safetensors::{index::IndexStorage, stream::{RouterEvent, Router}};
-///
-/// # fn main() -> Result<(), embedded_safetensors::Error> {
-/// # let header = br#"{"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]}}   "#;
-/// # let file = [&(header.len() as u64).to_le_bytes(), &header[..], b"xy"].concat();
-/// # let radio = file.chunks(7);
-/// let mut storage = IndexStorage::<4, 8, 64>::new();
-/// let mut router = Router::new(storage.memory());
-/// let mut sum = 0;
-/// for mut piece in radio {
-///     loop {
-///         match router.next(&mut piece)? {
-///             RouterEvent::NeedInput | RouterEvent::End => break,
-///             RouterEvent::Header => {}
-///             RouterEvent::Data { bytes, .. } => {
-///                 sum += bytes.iter().map(|&byte| u32::from(byte)).sum::<u32>();
-///             }
-///         }
-///     }
-/// }
-/// router.end_of_input()?;
-/// assert_eq!(sum, u32::from(b'x') + u32::from(b'y'));
-/// # Ok(())
-/// # }
-/// ```
 #[derive(Debug)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Router<'m> {

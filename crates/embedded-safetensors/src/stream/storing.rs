@@ -24,26 +24,6 @@ use crate::validate::Summary;
 ///
 /// *Memory*: at most 288 bytes, 248 where pointers have 32 bits, the storage, the queries and the buffer.
 ///
-/// ```
-/// use embedded_safetensors::query::Query;
-/// use embedded_safetensors::{Dtype, View, stream::FileReceiver};
-///
-/// # let header = br#"{"fc.bias":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}    "#;
-/// # let file = [&(header.len() as u64).to_le_bytes(), &header[..], &[0; 8]].concat();
-/// # let (file_len, packets) = (file.len() as u64, file.chunks(7));
-/// let mut partition = vec![0xFF; 80]; // a `NorFile`, a `Seekable`, a `File`, …
-/// let mut net = [Query::required("fc.bias").dtype(Dtype::F32).shape(&[2])];
-/// let mut buffer = [0; 64];
-/// # partition.truncate(file.len());
-/// let mut model = FileReceiver::new(&mut partition[..], file_len, &mut net, &mut buffer)?;
-/// for packet in packets {
-///     model.push(packet)?;
-/// }
-/// model.finish()?;
-/// assert_eq!(View::parse(&partition)?.len(), 1);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-///
 /// # Cancel safety
 /// If a future is dropped, begin again with a new `FileReceiver`: it is not known how much was written.
 #[form]

@@ -2,10 +2,9 @@
 //! in the file.
 
 pub(crate) mod info;
-pub(crate) mod location;
 pub(crate) mod span;
 
 pub use crate::dtype::DtypeSet;
 pub use crate::shape::{ANY_SIZE, MAX_RANK};
 pub use info::TensorInfo;
-pub use location::{Located, Location};
+pub use span::{Located, Location};

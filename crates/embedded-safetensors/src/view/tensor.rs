@@ -7,8 +7,7 @@ use crate::error::{Error, ErrorKind};
 use crate::reader::tensor::TensorReader;
 use crate::shape::{Shape, shape_mismatch};
 use crate::tensor::info::TensorInfo;
-use crate::tensor::location::{Located, Location};
-use crate::tensor::span::Span;
+use crate::tensor::span::{Located, Location, Span};
 use crate::util::bytes::{index_below, low_u32};
 use crate::values::native::{Aligned, Array, C64, Native};
 

@@ -227,12 +227,6 @@ fn short_table_takes_the_first_tensors() {
     assert!(table[0].name() == "a" && table[1].name() == "b");
 }
 
-#[test]
-fn shortest_entry_is_longer_than_32_bytes() {
-    let entry = r#""":{"dtype":"F4","shape":[],"data_offsets":[0,0]}"#;
-    assert!(entry.len() > 33, "with its comma");
-}
-
 /// Strings as spelled in a header, and decoded.
 const SPELLINGS: [(&str, &str); 10] = [
     ("", ""),

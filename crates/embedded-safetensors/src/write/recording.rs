@@ -26,22 +26,6 @@ impl<'a, S: WriteAt> Writer<'a, Recording<'a, S>> {
     /// Until then the first bytes are all `0xFF`, which every reader rejects. Once this has returned, a file
     /// that was in the storage before is no longer valid either.
     ///
-    /// ```
-    /// use embedded_safetensors::{Dtype, View, write::{FileSpec, TensorSpec, Writer}};
-    ///
-    /// let tensors = [TensorSpec::new("gain", Dtype::F32, &[2]), TensorSpec::new("steps", Dtype::U8, &[3])];
-    /// let plan = FileSpec::new(&tensors).plan()?;
-    /// let mut memory = vec![0; usize::try_from(plan.file_len())?]; // a `NorFile`, `Seekable`, `File`, …
-    /// let mut buffer = [0; 64];
-    /// let mut writer = Writer::record(&mut memory[..], plan, &mut buffer)?;
-    /// writer.write(&[0.5_f32, 0.25])?;
-    /// writer.write_bytes(&[1, 2])?;
-    /// writer.write_bytes(&[3])?;
-    /// writer.finish()?;
-    /// assert_eq!(View::parse(&memory)?.tensor("steps")?.bytes(), [1, 2, 3]);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
     /// The buffer has at least 8 bytes and at least one unit of the storage. It collects smaller pieces;
     /// larger ones are written to the storage directly. Writes end at multiples of the largest power of two
     /// that the buffer holds: with a buffer of one page of flash or one block of a card, each is written

@@ -14,12 +14,11 @@
 //! and writes disjoint memory, and the compiler can vectorise it. Elements that are as wide as values, or
 //! wider, leave no such space. They are converted through a copy, block by block, from the front.
 //!
-//! The conversions are in [`floats`] and [`integers`], the bit layouts of narrow floats in [`decode`], and
-//! their packing in [`packed`]. No NaN passes through a float instruction, which could make a signalling
+//! The conversions are in [`floats`], with the bit layouts of narrow ones, and [`integers`]; the packing of
+//! narrow floats is in [`packed`]. No NaN passes through a float instruction, which could make a signalling
 //! NaN quiet: values are built from bits, and bits are written as bytes. If you add a dtype, also add it to
 //! the tables in `tests/elements/`.
 
-mod decode;
 mod element;
 mod erased;
 mod floats;

@@ -1,8 +1,7 @@
 //! Floats of 4 and 6 bits, which share bytes.
 
-use super::decode::{MANY, Minifloat};
 use super::element::each;
-use super::floats::Float;
+use super::floats::{Float, MANY, Minifloat};
 
 /// Converts a bit stream, from bit `skip` of the first byte on, the lowest bit of each byte first.
 pub(super) fn unpack<T: Float>(format: Minifloat, packed: &[u8], skip: u8, values: &mut [T]) {
@@ -52,7 +51,7 @@ impl Bits<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::decode::{F4, F6_E2M3, F6_E3M2, F8_E4M3, F8_E4M3FNUZ, F8_E5M2FNUZ};
+    use super::super::floats::{F4, F6_E2M3, F6_E3M2, F8_E4M3, F8_E4M3FNUZ, F8_E5M2FNUZ};
     use super::{unpack, unpack_many};
 
     /// The tables are tested on targets with SIMD. This tests the code of the others.
