@@ -74,6 +74,11 @@ impl Header {
         Ok((header, len))
     }
 
+    /// Returns the dtype with this name in numpy, which has no byte order.
+    pub fn named(name: &str) -> Option<Dtype> {
+        TYPES.iter().find(|(of, _)| *of == name).map(|(_, dtype)| *dtype)
+    }
+
     /// Returns the array's length in bytes.
     ///
     /// # Errors

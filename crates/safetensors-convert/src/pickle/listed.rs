@@ -3,6 +3,8 @@
 //! A new name also needs what the reader does with it: the list is why reading a pickle
 //! executes nothing.
 
+use embedded_safetensors::Dtype;
+
 /// What a name on the list is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Listed {
@@ -31,11 +33,11 @@ pub enum Listed {
     /// `torch.device`.
     Device,
     /// A class of storages with elements of one dtype.
-    Storage(Element),
+    Storage(Dtype),
     /// A class of storages of bytes.
     Untyped,
     /// A dtype of torch.
-    Dtype(Element),
+    Dtype(Dtype),
     /// `numpy.dtype`.
     NumpyDtype,
     /// `numpy.ndarray`.
@@ -69,62 +71,29 @@ pub enum Rebuild {
     FromNumpy,
 }
 
-macro_rules! elements {
-    ($($(#[$doc:meta])+ $variant:ident $names:expr, $storage:expr;)+) => {
-        /// A dtype of torch that safetensors has.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        pub enum Element {
-            $($(#[$doc])+ $variant,)+
-        }
-
-        impl Element {
-            /// Every dtype, its names in the module `torch`, and the name of its class of storages.
-            const ALL: &'static [(Self, &'static [&'static str], &'static str)] =
-                &[$((Self::$variant, $names, $storage),)+];
-        }
-    };
-}
-
-elements! {
-    /// Boolean.
-    Bool &["bool"], "BoolStorage";
-    /// Unsigned 8-bit integer.
-    U8 &["uint8"], "ByteStorage";
-    /// Signed 8-bit integer.
-    I8 &["int8"], "CharStorage";
-    /// Signed 16-bit integer.
-    I16 &["int16", "short"], "ShortStorage";
-    /// Signed 32-bit integer.
-    I32 &["int32", "int"], "IntStorage";
-    /// Signed 64-bit integer.
-    I64 &["int64", "long"], "LongStorage";
-    /// Unsigned 16-bit integer.
-    U16 &["uint16"], "";
-    /// Unsigned 32-bit integer.
-    U32 &["uint32"], "";
-    /// Unsigned 64-bit integer.
-    U64 &["uint64"], "";
-    /// IEEE half precision.
-    F16 &["float16", "half"], "HalfStorage";
-    /// The upper half of an `F32`.
-    Bf16 &["bfloat16"], "BFloat16Storage";
-    /// IEEE single precision.
-    F32 &["float32", "float"], "FloatStorage";
-    /// IEEE double precision.
-    F64 &["float64", "double"], "DoubleStorage";
-    /// Two `F32`.
-    C64 &["complex64", "cfloat"], "ComplexFloatStorage";
-    /// 8-bit float with 4 exponent bits.
-    F8E4M3 &["float8_e4m3fn"], "";
-    /// 8-bit float with 5 exponent bits.
-    F8E5M2 &["float8_e5m2"], "";
-    /// 8-bit float with 4 exponent bits, without negative zero.
-    F8E4M3Fnuz &["float8_e4m3fnuz"], "";
-    /// 8-bit float with 5 exponent bits, without negative zero.
-    F8E5M2Fnuz &["float8_e5m2fnuz"], "";
-    /// 8-bit power of two.
-    F8E8M0 &["float8_e8m0fnu"], "";
-}
+/// The dtypes of torch that safetensors has, their names in the module `torch`, and the names of their classes
+/// of storages.
+const DTYPES: &[(Dtype, &[&str], &str)] = &[
+    (Dtype::BOOL, &["bool"], "BoolStorage"),
+    (Dtype::U8, &["uint8"], "ByteStorage"),
+    (Dtype::I8, &["int8"], "CharStorage"),
+    (Dtype::I16, &["int16", "short"], "ShortStorage"),
+    (Dtype::I32, &["int32", "int"], "IntStorage"),
+    (Dtype::I64, &["int64", "long"], "LongStorage"),
+    (Dtype::U16, &["uint16"], ""),
+    (Dtype::U32, &["uint32"], ""),
+    (Dtype::U64, &["uint64"], ""),
+    (Dtype::F16, &["float16", "half"], "HalfStorage"),
+    (Dtype::BF16, &["bfloat16"], "BFloat16Storage"),
+    (Dtype::F32, &["float32", "float"], "FloatStorage"),
+    (Dtype::F64, &["float64", "double"], "DoubleStorage"),
+    (Dtype::C64, &["complex64", "cfloat"], "ComplexFloatStorage"),
+    (Dtype::F8_E4M3, &["float8_e4m3fn"], ""),
+    (Dtype::F8_E5M2, &["float8_e5m2"], ""),
+    (Dtype::F8_E4M3FNUZ, &["float8_e4m3fnuz"], ""),
+    (Dtype::F8_E5M2FNUZ, &["float8_e5m2fnuz"], ""),
+    (Dtype::F8_E8M0, &["float8_e8m0fnu"], ""),
+];
 
 const NAMES: &[(&str, &str, Listed)] = &[
     ("torch._utils", "_rebuild_tensor", Listed::Rebuild(Rebuild::V1)),
@@ -199,11 +168,11 @@ impl Listed {
                 .iter()
                 .flat_map(|module| names.iter().map(move |(name, listed)| (*module, *name, *listed)))
         });
-        let dtypes = Element::ALL.iter().flat_map(|(element, names, _)| {
-            names.iter().map(move |name| ("torch", *name, Self::Dtype(*element)))
-        });
-        let storages = Element::ALL.iter().filter(|(_, _, storage)| !storage.is_empty());
-        let storages = storages.map(|(element, _, storage)| ("torch", *storage, Self::Storage(*element)));
+        let dtypes = DTYPES
+            .iter()
+            .flat_map(|(dtype, names, _)| names.iter().map(|name| ("torch", *name, Self::Dtype(*dtype))));
+        let storages = DTYPES.iter().filter(|(_, _, storage)| !storage.is_empty());
+        let storages = storages.map(|(dtype, _, storage)| ("torch", *storage, Self::Storage(*dtype)));
         NAMES.iter().copied().chain(shared).chain(dtypes).chain(storages)
     }
 
@@ -215,13 +184,13 @@ impl Listed {
 
 #[cfg(test)]
 mod tests {
-    use super::{Element, Listed};
+    use super::{Dtype, Listed};
     use std::collections::HashSet;
 
     #[test]
     fn only_exact_names_are_listed() {
-        assert_eq!(Listed::find("torch", "FloatStorage"), Some(Listed::Storage(Element::F32)));
-        assert_eq!(Listed::find("torch", "float8_e4m3fn"), Some(Listed::Dtype(Element::F8E4M3)));
+        assert_eq!(Listed::find("torch", "FloatStorage"), Some(Listed::Storage(Dtype::F32)));
+        assert_eq!(Listed::find("torch", "float8_e4m3fn"), Some(Listed::Dtype(Dtype::F8_E4M3)));
         for (module, name) in [
             ("os", "system"),
             ("torch", ""),

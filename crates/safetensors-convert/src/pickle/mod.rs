@@ -4,14 +4,16 @@
 //! [`Listed`] is the closed list of names that readers of models understand; everything else is rejected
 //! by name.
 
-mod frames;
 mod listed;
+mod machine;
 mod opcode;
 mod opcodes;
 mod scan;
 mod text;
 
-pub use listed::{Element, Listed, Rebuild};
+pub(crate) use machine::{Here, Indices, Machine, Make};
+
+pub use listed::{Listed, Rebuild};
 pub use opcode::Opcode;
 pub use opcodes::{Argument, KEPT, Op, Opcodes};
 pub use scan::{Finding, Name, Problem, Scan, Use, scan};

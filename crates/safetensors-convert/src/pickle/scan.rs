@@ -2,27 +2,21 @@
 //!
 //! A name can be on the stack only if opcodes put it there, and they can only move it: push it, duplicate
 //! it, store it in the memo and fetch it. The scan follows texts, imported names and what their calls make
-//! through these opcodes. Anything else is unknown; what uses something unknown is listed without a name,
-//! and as not on the closed list.
+//! through these opcodes, with the machine that also reads files of PyTorch. Anything else is unknown; what
+//! uses something unknown is listed without a name, and as not on the closed list.
 
-use super::frames::Frames;
 use super::listed::Listed;
+use super::machine::{Here, Machine, Make};
 use super::opcode::Opcode;
-use super::opcodes::{Argument, Op, Opcodes};
-use crate::error::{beyond_limit, unsound};
+use super::opcodes::{Argument, Frames, Op, Opcodes};
+use crate::error::beyond_limit;
 use std::collections::HashMap;
 use std::io::{self, Read};
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// When the stack has this many items, the lower half of them is forgotten.
-const DEEPEST: usize = 1 << 20;
 /// The largest number of texts and names in the memo. Those beyond it are forgotten.
 const REMEMBERED: usize = 1 << 18;
-/// The number of indices of the memo whose bits are allocated together, and the largest number of such
-/// groups.
-const TOGETHER: u32 = 1 << 12;
-const GROUPS: usize = 1 << 14;
 /// The largest number of bytes of different texts. Texts beyond it are forgotten, except those on the list.
 const TEXTS: usize = 8 << 20;
 /// What a text needs beside its bytes.
@@ -143,10 +137,8 @@ pub fn scan(source: impl Read) -> io::Result<Scan> {
 }
 
 /// What is known about an item of the stack or the memo. Numbers are those of texts or names.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 enum Item {
-    /// The mark that begins a group.
-    Mark,
     /// A text.
     Text(u32),
     /// An imported name.
@@ -154,6 +146,7 @@ enum Item {
     /// What a call of an imported name made.
     Made(u32),
     /// A text that is not known, or anything that was forgotten.
+    #[default]
     Forgotten,
     /// Anything else. It is not a text, unless a call made it.
     Unknown,
@@ -191,44 +184,11 @@ impl<T: Clone + Eq + std::hash::Hash> Numbers<T> {
 /// What makes two findings the same: how the name is used, its number, and whether it was called before.
 type Key = (Use, Opcode, Option<u32>, bool);
 
-/// The indices of the memo that are in use. Memory: 512 bytes for each [`TOGETHER`] of which one is.
-#[derive(Debug, Default)]
-struct Indices {
-    bits: HashMap<u32, Box<[u64; (TOGETHER / 64) as usize]>>,
-    count: u32,
-}
-
-impl Indices {
-    fn insert(&mut self, index: u32) {
-        let bits = self.bits.entry(index / TOGETHER).or_insert_with(|| Box::new([0; _]));
-        if let Some(word) = bits.get_mut(Self::word(index)) {
-            let bit = 1 << (index % 64);
-            self.count += u32::from(*word & bit == 0);
-            *word |= bit;
-        }
-    }
-
-    fn contains(&self, index: u32) -> bool {
-        let word = self.bits.get(&(index / TOGETHER)).and_then(|bits| bits.get(Self::word(index)));
-        word.is_some_and(|word| word >> (index % 64) & 1 == 1)
-    }
-
-    fn word(index: u32) -> usize {
-        (index % TOGETHER / 64) as usize
-    }
-}
-
 #[derive(Debug, Default)]
 struct Scanner {
-    stack: Vec<Item>,
-    frames: Frames,
-    /// Whether items below these were forgotten, and their number with them.
-    is_bottomless: bool,
-    /// The known items of the memo; all others are unknown.
-    memo: HashMap<u32, Item>,
-    /// Whether other items of the memo may be forgotten ones.
+    here: Here,
+    /// Whether items of the memo that were not kept may be forgotten ones.
     is_memo_full: bool,
-    used: Indices,
     texts: Numbers<Rc<str>>,
     names: Numbers<Arc<Name>>,
     /// What texts and names take, in bytes.
@@ -241,147 +201,20 @@ struct Scanner {
 impl Scanner {
     /// Scans one pickle.
     fn pickle<R: Read>(&mut self, opcodes: &mut Opcodes<R>) -> io::Result<()> {
-        self.stack.clear();
-        (self.is_bottomless, self.is_memo_full) = (false, false);
-        (self.memo, self.used) = Default::default();
-        self.frames = Frames::default();
-        loop {
+        self.is_memo_full = false;
+        let (mut frames, mut may_hide) = (Frames::default(), false);
+        let mut machine = Machine::new(self);
+        let scanned = std::iter::from_fn(|| {
             let at = opcodes.offset();
-            let Some(op) = opcodes.next() else { return Ok(()) };
+            let op = opcodes.next()?;
             let decoded = op.as_ref().ok().filter(|op| !is_beyond_files(op));
-            let checked = self.frames.check(at, opcodes.offset(), decoded);
-            self.scan.may_hide |= checked.is_err();
-            self.step(&op?)?;
-            checked?;
-            // Its capacity, which doubles, never exceeds this number.
-            if self.stack.len() == DEEPEST {
-                self.stack.drain(..DEEPEST / 2);
-                self.is_bottomless = true;
-            }
-        }
-    }
-
-    fn step(&mut self, op: &Op) -> io::Result<()> {
-        use Opcode::{
-            AddItems, Append, Appends, BinGet, BinPersId, BinPut, Build, Dict, Dup, Ext1, Ext2, Ext4, Frame,
-            FrozenSet, Get, Global, Inst, List, LongBinGet, LongBinPut, Mark, Memoize, NewObj, NewObjEx, Obj,
-            PersId, Pop, PopMark, Proto, Put, ReadonlyBuffer, Reduce, SetItem, SetItems, StackGlobal, Stop,
-            Tuple, Tuple1, Tuple2, Tuple3,
-        };
-        match op.code {
-            Mark => self.stack.push(Item::Mark),
-            Proto | Frame => {}
-            Stop | Append => self.pop(op).map(drop)?,
-            Pop if self.is_bottomless => drop(self.stack.pop()),
-            Pop => self.stack.pop().map(drop).ok_or_else(|| underflow(op))?,
-            PopMark | Appends | SetItems | AddItems => self.pop_group(op).map(drop)?,
-            Dup => {
-                let item = self.pop(op)?;
-                self.stack.extend([item, item]);
-            }
-            SetItem => {
-                self.pop(op)?;
-                self.pop(op)?;
-            }
-            Get | BinGet | LongBinGet => self.fetch(op)?,
-            Put | BinPut | LongBinPut => self.store(op, index(op)?)?,
-            Memoize => self.store(op, Some(self.used.count))?,
-            Tuple | List | Dict | FrozenSet => {
-                self.pop_group(op)?;
-                self.stack.push(Item::Unknown);
-            }
-            Tuple1 | ReadonlyBuffer => self.replace(op, 1)?,
-            Tuple2 => self.replace(op, 2)?,
-            Tuple3 => self.replace(op, 3)?,
-            Global | Inst | StackGlobal => self.import(op)?,
-            Reduce | NewObj | NewObjEx | Obj => self.call(op)?,
-            Build => self.build(op)?,
-            Ext1 | Ext2 | Ext4 => {
-                self.find(op, Use::Extension, None)?;
-                self.stack.push(Item::Unknown);
-            }
-            PersId | BinPersId => self.persistent(op)?,
-            _ => self.push_value(op),
-        }
-        Ok(())
-    }
-
-    /// Pushes a value that needs nothing from the stack.
-    fn push_value(&mut self, op: &Op) {
-        let item = match &op.argument {
-            Argument::Text(text) => self.text(text).map_or(Item::Forgotten, Item::Text),
-            _ if op.code.is_text() => Item::Forgotten,
-            _ => Item::Unknown,
-        };
-        self.stack.push(item);
-    }
-
-    fn pop(&mut self, op: &Op) -> io::Result<Item> {
-        match self.stack.pop() {
-            None if self.is_bottomless => Ok(Item::Forgotten),
-            Some(Item::Mark) | None => Err(underflow(op)),
-            Some(item) => Ok(item),
-        }
-    }
-
-    /// Drops the items up to a mark, and returns the first of them.
-    fn pop_group(&mut self, op: &Op) -> io::Result<Option<Item>> {
-        let Some(mark) = self.stack.iter().rposition(|item| *item == Item::Mark) else {
-            self.stack.clear();
-            return if self.is_bottomless { Ok(Some(Item::Forgotten)) } else { Err(underflow(op)) };
-        };
-        let first = self.stack.get(mark + 1).copied();
-        self.stack.truncate(mark);
-        Ok(first)
-    }
-
-    /// Replaces some items by an unknown one.
-    fn replace(&mut self, op: &Op, count: usize) -> io::Result<()> {
-        for _ in 0..count {
-            self.pop(op)?;
-        }
-        self.stack.push(Item::Unknown);
-        Ok(())
-    }
-
-    fn fetch(&mut self, op: &Op) -> io::Result<()> {
-        let Some(index) = index(op)? else {
-            self.stack.push(Item::Unknown);
-            return Ok(());
-        };
-        if !self.used.contains(index) {
-            let at = op.at;
-            return Err(unsound(format!(
-                "opcode {} at byte {at} of the pickle fetches item {index} of the memo, which is not there",
-                op.code.name()
-            )));
-        }
-        let other = if self.is_memo_full { Item::Forgotten } else { Item::Unknown };
-        self.stack.push(self.memo.get(&index).copied().unwrap_or(other));
-        Ok(())
-    }
-
-    fn store(&mut self, op: &Op, index: Option<u32>) -> io::Result<()> {
-        let item = self.pop(op)?;
-        self.stack.push(item);
-        let Some(index) = index else { return Ok(()) };
-        self.used.insert(index);
-        if self.used.bits.len() > GROUPS {
-            return Err(beyond_limit(format!(
-                "opcode {} at byte {} of the pickle stores an item in the memo, which has too many already",
-                op.code.name(),
-                op.at
-            )));
-        }
-        // An item that is not stored must not leave an older one in its place.
-        if item == Item::Unknown {
-            self.memo.remove(&index);
-        } else if self.memo.len() < REMEMBERED || self.memo.contains_key(&index) {
-            self.memo.insert(index, item);
-        } else {
-            self.is_memo_full = true;
-        }
-        Ok(())
+            let checked = frames.check(at, opcodes.offset(), decoded);
+            may_hide |= checked.is_err();
+            Some(op.and_then(|op| machine.step(op, opcodes.offset())).and(checked))
+        })
+        .collect();
+        self.scan.may_hide |= may_hide;
+        scanned
     }
 
     /// Returns the number of a text, or `None` if it cannot be a name or there are too many.
@@ -400,39 +233,6 @@ impl Scanner {
         Some(self.texts.number(&text.into()))
     }
 
-    fn import(&mut self, op: &Op) -> io::Result<()> {
-        let name = match (&op.argument, op.code) {
-            (Argument::Name { module, name }, _) => Some(Name { module: module.clone(), name: name.clone() }),
-            _ => {
-                let (name, module) = (self.pop(op)?, self.pop(op)?);
-                self.scan.may_hide |= may_be_forgotten_text(module, name);
-                let texts = self.text_of(module).zip(self.text_of(name));
-                texts.map(|(module, name)| Name { module: module.into(), name: name.into() })
-            }
-        };
-        let number = name.map(|name| self.name(op, name)).transpose()?;
-        self.find(op, Use::Import, number)?;
-        if op.code == Opcode::Inst {
-            self.pop_group(op)?;
-            self.find(op, Use::Call, number)?;
-            self.stack.push(number.map_or(Item::Unknown, Item::Made));
-        } else {
-            self.stack.push(number.map_or(Item::Unknown, Item::Import));
-        }
-        Ok(())
-    }
-
-    /// Returns the number of a name.
-    fn name(&mut self, op: &Op, name: Name) -> io::Result<u32> {
-        if !self.names.of.contains_key(&name) {
-            self.of_names += name.module.len() + name.name.len();
-            if self.of_names > NAMES {
-                return Err(too_many(op));
-            }
-        }
-        Ok(self.names.number(&name.into()))
-    }
-
     fn text_of(&self, item: Item) -> Option<&str> {
         match item {
             Item::Text(number) => self.texts.get(number).map(|text| &**text),
@@ -440,60 +240,31 @@ impl Scanner {
         }
     }
 
-    fn call(&mut self, op: &Op) -> io::Result<()> {
-        let callee = match op.code {
-            Opcode::Obj => self.pop_group(op)?.ok_or_else(|| underflow(op))?,
-            code => {
-                for _ in 0..if code == Opcode::NewObjEx { 2 } else { 1 } {
-                    self.pop(op)?;
-                }
-                self.pop(op)?
+    /// Returns the number of a name.
+    fn name(&mut self, name: Name) -> io::Result<u32> {
+        if !self.names.of.contains_key(&name) {
+            self.of_names += name.module.len() + name.name.len();
+            if self.of_names > NAMES {
+                return Err(self.too_many());
             }
-        };
-        let number = match callee {
-            Item::Import(number) => Some(number),
-            _ => None,
-        };
-        self.find(op, Use::Call, number)?;
-        self.stack.push(number.map_or(Item::Unknown, Item::Made));
-        Ok(())
-    }
-
-    fn build(&mut self, op: &Op) -> io::Result<()> {
-        self.pop(op)?;
-        let object = self.pop(op)?;
-        self.stack.push(object);
-        match object {
-            Item::Made(number) => self.find(op, Use::State, Some(number)),
-            // The attributes of the module's own class or function would be changed, for the whole program.
-            Item::Import(number) => self.find_as(op, Use::State, Some(number), false),
-            _ => self.find(op, Use::State, None),
         }
+        Ok(self.names.number(&name.into()))
     }
 
-    fn persistent(&mut self, op: &Op) -> io::Result<()> {
-        if op.code == Opcode::BinPersId {
-            self.pop(op)?;
-        }
-        self.find(op, Use::PersistentId, None)?;
-        self.stack.push(Item::Unknown);
-        Ok(())
-    }
-
-    /// Adds a finding, or counts it again.
-    fn find(&mut self, op: &Op, used: Use, number: Option<u32>) -> io::Result<()> {
-        self.find_as(op, used, number, true)
+    fn too_many(&self) -> io::Error {
+        let at = self.here.at;
+        beyond_limit(format!("at byte {at} of the pickle, too many different names are imported or called"))
     }
 
     /// Adds a finding, or counts it again; it is on the list only if it `may_be`.
-    fn find_as(&mut self, op: &Op, used: Use, number: Option<u32>, may_be: bool) -> io::Result<()> {
-        let key = (used, op.code, number, may_be);
+    fn find(&mut self, used: Use, number: Option<u32>, may_be: bool) -> io::Result<()> {
+        let key = (used, self.here.code, number, may_be);
         if let Some(finding) = self.found.get(&key).and_then(|index| self.scan.findings.get_mut(*index)) {
             finding.count += 1;
             return Ok(());
         }
         if self.scan.findings.len() == FINDINGS {
-            return Err(too_many(op));
+            return Err(self.too_many());
         }
         let name = number.and_then(|number| self.names.get(number)).cloned();
         let is_listed = may_be
@@ -501,28 +272,100 @@ impl Scanner {
                 Some(name) => Listed::find(&name.module, &name.name).is_some(),
                 None => used == Use::PersistentId,
             };
-        let (code, at, pickle) = (op.code, op.at, self.scan.pickles);
+        let (Here { code, at, .. }, pickle) = (self.here, self.scan.pickles);
         self.found.insert(key, self.scan.findings.len());
         self.scan.findings.push(Finding { used, code, name, is_listed, at, pickle, count: 1 });
         Ok(())
     }
 }
 
-fn too_many(op: &Op) -> io::Error {
-    beyond_limit(format!("at byte {} of the pickle, too many different names are imported or called", op.at))
+impl Make for Scanner {
+    type Value = Item;
+    const IS_LENIENT: bool = true;
+    const LARGEST_INDEX: u32 = u32::MAX;
+
+    fn begin(&mut self, here: Here, _: &Argument) -> io::Result<()> {
+        self.here = here;
+        Ok(())
+    }
+
+    fn value(&mut self, argument: Argument) -> io::Result<Item> {
+        use Opcode::{Ext1, Ext2, Ext4};
+        match (self.here.code, &argument) {
+            (Ext1 | Ext2 | Ext4, _) => self.find(Use::Extension, None, true).map(|()| Item::Unknown),
+            (_, Argument::Text(text)) => Ok(self.text(text).map_or(Item::Forgotten, Item::Text)),
+            (code, _) if code.is_text() => Ok(Item::Forgotten),
+            _ => Ok(Item::Unknown),
+        }
+    }
+
+    fn group(&mut self, _: Vec<Item>) -> io::Result<Item> {
+        Ok(Item::Unknown)
+    }
+
+    fn extend(&mut self, _: &Item, _: Vec<Item>) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn import(&mut self, argument: Argument, texts: Option<[Item; 2]>) -> io::Result<Item> {
+        let name = match (argument, texts) {
+            (Argument::Name { module, name }, _) => Some(Name { module, name }),
+            (_, Some([module, name])) => {
+                self.scan.may_hide |= may_be_forgotten_text(module, name);
+                let texts = self.text_of(module).zip(self.text_of(name));
+                texts.map(|(module, name)| Name { module: module.into(), name: name.into() })
+            }
+            _ => None,
+        };
+        let number = name.map(|name| self.name(name)).transpose()?;
+        self.find(Use::Import, number, true)?;
+        Ok(number.map_or(Item::Unknown, Item::Import))
+    }
+
+    fn call(&mut self, callee: Item, _: Item) -> io::Result<Item> {
+        let number = match callee {
+            Item::Import(number) => Some(number),
+            _ => None,
+        };
+        self.find(Use::Call, number, true)?;
+        Ok(number.map_or(Item::Unknown, Item::Made))
+    }
+
+    fn build(&mut self, object: &Item, _: Item) -> io::Result<()> {
+        match *object {
+            Item::Made(number) => self.find(Use::State, Some(number), true),
+            // The attributes of the module's own class or function would be changed, for the whole program.
+            Item::Import(number) => self.find(Use::State, Some(number), false),
+            _ => self.find(Use::State, None, true),
+        }
+    }
+
+    fn persistent(&mut self, _: Item) -> io::Result<Item> {
+        self.find(Use::PersistentId, None, true).map(|()| Item::Unknown)
+    }
+
+    fn keeps(&mut self, _: u32, item: &Item, count: usize) -> bool {
+        let is_known = *item != Item::Unknown;
+        self.is_memo_full |= is_known && count > REMEMBERED;
+        is_known && count <= REMEMBERED
+    }
+
+    fn unkept(&self) -> Item {
+        if self.is_memo_full { Item::Forgotten } else { Item::Unknown }
+    }
+
+    fn weight(&self, _: &Item) -> usize {
+        0
+    }
+
+    fn end(&mut self, _: usize) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// Returns whether this begins a frame that is longer than any file, and so is unlikely to be one.
 fn is_beyond_files(op: &Op) -> bool {
     op.code == Opcode::Frame && matches!(op.argument, Argument::Int(len) if len >= LARGEST_FRAME)
-}
-
-fn underflow(op: &Op) -> io::Error {
-    unsound(format!(
-        "opcode {} at byte {} of the pickle needs more items on the stack",
-        op.code.name(),
-        op.at
-    ))
 }
 
 /// Whether two items may be the texts of a name, but are not both known.
@@ -531,23 +374,11 @@ fn may_be_forgotten_text(module: Item, name: Item) -> bool {
     is_text(module) && is_text(name) && [module, name].contains(&Item::Forgotten)
 }
 
-/// Returns an index of the memo; `None` if it is not one for Python 3. To Python 2, any line is.
-fn index(op: &Op) -> io::Result<Option<u32>> {
-    let index = match op.argument {
-        Argument::Unknown | Argument::Int(..0) => return Ok(None),
-        Argument::Int(index) => u32::try_from(index).ok(),
-        _ => None,
-    };
-    index.map(Some).ok_or_else(|| {
-        let (code, at) = (op.code.name(), op.at);
-        beyond_limit(format!("opcode {code} at byte {at} of the pickle has an index beyond {}", u32::MAX))
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::{Scan, Use, scan};
     use crate::pickle::Opcode;
+    use crate::pickle::machine::DEEPEST;
 
     fn scanned(pickle: &[u8]) -> Scan {
         scan(pickle).expect("read")
@@ -772,20 +603,9 @@ mod tests {
     }
 
     #[test]
-    fn indices_are_counted_once() {
-        let mut indices = super::Indices::default();
-        for index in [0, 63, 64, 4095, 4096, 63, u32::MAX] {
-            assert_eq!(indices.contains(index), index == 63 && indices.count > 2, "{index}");
-            indices.insert(index);
-            assert!(indices.contains(index));
-        }
-        assert_eq!((indices.count, indices.contains(1), indices.contains(4097)), (6, false, false));
-    }
-
-    #[test]
     fn what_is_forgotten_of_a_large_stack_is_unknown() {
-        let deep = |begin: &[u8], end: &[u8]| [begin, &vec![b'N'; super::DEEPEST], end].concat();
-        let drop = vec![b'0'; super::DEEPEST];
+        let deep = |begin: &[u8], end: &[u8]| [begin, &vec![b'N'; DEEPEST + 1], end].concat();
+        let drop = vec![b'0'; DEEPEST + 1];
         let unlisted = ["STACK_GLOBAL ?", "REDUCE ?"];
         for (pickle, expected) in [
             (deep(b"", b"cos\nsystem\n)R."), &["GLOBAL os.system", "REDUCE os.system"][..]),

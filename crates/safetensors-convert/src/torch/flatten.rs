@@ -1,14 +1,15 @@
 //! Finds the tensors in nested dictionaries and lists, names each by the keys on its way, and decides which
 //! of tied ones remain.
 
-use super::machine::{KEPT, MOST, View};
-use super::values::{Id, Value, Values};
+use super::rebuild::{KEPT, MOST, Reader, View};
+use super::values::{Items, Value};
 use super::{LeftOut, Ties};
 use crate::error::{beyond_limit, unsound};
 use crate::text::quoted;
 use embedded_safetensors::header::MAX_HEADER_LEN;
 use std::cmp::Ordering;
 use std::io;
+use std::rc::Rc;
 
 /// The largest number of dictionaries and lists around a value.
 const DEEPEST: usize = 200;
@@ -36,17 +37,42 @@ pub(super) struct Flat {
     names: u64,
 }
 
-/// A container whose parts are being visited.
+/// A container whose items are being visited.
 struct Frame {
-    id: Id,
-    /// The index of the next part.
-    next: usize,
+    left: Left,
+    is_dict: bool,
+    /// The number of items that were visited.
+    index: usize,
     /// The length of its path.
     path: usize,
-    /// Why its parts have no names; `None` if they have.
+    /// Why its items have no names; `None` if they have.
     unnamed: Option<Unnamed>,
-    /// Whether it and all around it are reached only once.
-    is_single: bool,
+}
+
+/// The items that are left of a container.
+enum Left {
+    /// In the opposite order: nothing else has them, so that they are freed as they are visited, and the names
+    /// of all tensors are in memory only once.
+    Own(Vec<Value>),
+    Shared(Rc<Items>, usize),
+}
+
+impl Left {
+    fn next(&mut self) -> Option<Value> {
+        match self {
+            Self::Own(values) => {
+                let value = values.pop();
+                if values.len().is_multiple_of(1 << 16) {
+                    values.shrink_to_fit();
+                }
+                value
+            }
+            Self::Shared(items, next) => {
+                *next += 1;
+                items.values().get(*next - 1).cloned()
+            }
+        }
+    }
 }
 
 /// Why a tensor at some place has no name.
@@ -68,16 +94,13 @@ enum Unnamed {
 }
 
 impl Unnamed {
-    fn of_key(values: &Values, key: &Value) -> Self {
-        match *key {
-            Value::Long(number, true) => match values.span(number) {
-                Some(span) if span.len <= KEPT as u64 => Self::NotText,
-                _ => Self::Long,
-            },
-            Value::NotText => Self::NotText,
+    fn of_key(key: &Value) -> Self {
+        match key {
+            Value::LongText(_, len) if *len > KEPT as u64 => Self::Long,
+            Value::LongText(..) | Value::NotText => Self::NotText,
             Value::Other("str") => Self::Long,
             Value::Other("int") => Self::Large,
-            ref other => Self::Key(other.kind()),
+            other => Self::Key(other.kind()),
         }
     }
 
@@ -119,43 +142,30 @@ impl<'v> Key<'v> {
     }
 }
 
-/// Returns the tensors below a value, in their order: probably this many.
+/// Returns the tensors below a value, in their order.
 ///
 /// # Errors
 /// Values are nested too deeply, or a tensor cannot be named.
-pub(super) fn flatten(values: &mut Values, root: Id, tensors: usize) -> io::Result<Flat> {
-    let mut walk = Walk {
-        values,
-        flat: Flat { tensors: Vec::with_capacity(tensors), ..Flat::default() },
-        path: String::new(),
-        frames: Vec::new(),
-        visits: 0,
-    };
+pub(super) fn flatten(root: Value, reader: &Reader<'_>) -> io::Result<Flat> {
+    let (flat, path, frames) = Default::default();
+    let mut walk = Walk { reader, flat, path, frames, visits: 0 };
     walk.visit(root, None)?;
     while let Some(frame) = walk.frames.last_mut() {
-        let container = walk.values.get(frame.id);
-        let (parts, is_dict) = (container.parts(), matches!(container, Value::Dict(_)));
-        let index = frame.next;
-        frame.next += if is_dict { 2 } else { 1 };
-        let (key, value) = match (is_dict, parts.get(index), parts.get(index + 1)) {
-            (true, Some(key), Some(value)) => (Some(*key), *value),
-            (false, Some(value), _) => (None, *value),
-            _ => {
-                walk.frames.pop();
-                continue;
-            }
+        let key = if frame.is_dict { frame.left.next() } else { None };
+        let Some(value) = frame.left.next() else {
+            walk.frames.pop();
+            continue;
         };
-        let (around, is_single, path) = (frame.unnamed, frame.is_single, frame.path);
+        let (around, path, index) = (frame.unnamed, frame.path, frame.index);
+        frame.index += 1;
         walk.path.truncate(path);
-        let unnamed = if around.is_some() { around } else { walk.enter(key, index)? };
-        if unnamed.is_none() {
-            walk.forget(key, is_single);
-        } else {
-            if around.is_none() {
-                walk.leave_out(walk.values.get(value).kind());
-            }
+        let unnamed = if around.is_some() { around } else { walk.enter(key.as_ref(), index)? };
+        if unnamed.is_some() && around.is_none() {
+            walk.leave_out(value.kind());
+        }
+        if let (Some(key), Some(_)) = (key, unnamed) {
             // What a key has is dropped, too.
-            key.map(|key| walk.visit(key, Some(Unnamed::InKey))).transpose()?;
+            walk.visit(key, Some(Unnamed::InKey))?;
         }
         walk.visit(value, unnamed)?;
     }
@@ -163,7 +173,7 @@ pub(super) fn flatten(values: &mut Values, root: Id, tensors: usize) -> io::Resu
 }
 
 struct Walk<'v> {
-    values: &'v mut Values,
+    reader: &'v Reader<'v>,
     flat: Flat,
     path: String,
     frames: Vec<Frame>,
@@ -172,19 +182,19 @@ struct Walk<'v> {
 
 impl Walk<'_> {
     /// Appends a key, or the index of an item, to the path, and returns why tensors below it have no names.
-    fn enter(&mut self, key: Option<Id>, index: usize) -> io::Result<Option<Unnamed>> {
+    fn enter(&mut self, key: Option<&Value>, index: usize) -> io::Result<Option<Unnamed>> {
         // The root's items begin their paths.
         if self.frames.len() > 1 {
             self.path.push('.');
         }
         let mut unnamed = None;
-        match key.map(|key| self.values.get(key)) {
+        match key {
             None => self.path.push_str(&index.to_string()),
             Some(Value::Text(key)) => self.path.push_str(key),
             Some(Value::Int(key)) => self.path.push_str(&key.to_string()),
             Some(other) => {
                 self.path.push_str(&format!("<{}>", other.kind()));
-                unnamed = Some(Unnamed::of_key(self.values, other));
+                unnamed = Some(Unnamed::of_key(other));
             }
         }
         if self.path.len() > LONGEST {
@@ -194,13 +204,6 @@ impl Walk<'_> {
             )));
         }
         Ok(unnamed)
-    }
-
-    /// Frees a key whose text is in the path, so that the names of all tensors are in memory only once.
-    fn forget(&mut self, key: Option<Id>, is_single: bool) {
-        if let Some(key) = key.filter(|key| is_single && !self.values.is_shared(*key)) {
-            self.values.set(key, Value::Nothing);
-        }
     }
 
     /// Counts values, or keys, that are looked at.
@@ -215,36 +218,40 @@ impl Walk<'_> {
     }
 
     /// Visits a value, its attributes, and theirs.
-    fn visit(&mut self, id: Id, unnamed: Option<Unnamed>) -> io::Result<()> {
-        self.visit_alone(id, unnamed)?;
-        let (mut owner, mut is_named) = (id, unnamed.is_none());
+    fn visit(&mut self, value: Value, unnamed: Option<Unnamed>) -> io::Result<()> {
+        let mut next = self.reader.attributes(&value);
+        let mut is_named = unnamed.is_none();
+        self.visit_alone(value, unnamed)?;
         // If they are their own attributes, they become too deep.
-        while let Some(attributes) = self.values.attributes(owner) {
+        while let Some(attributes) = next {
             if is_named {
                 let len = self.path.len();
                 self.path.push_str(if len == 0 { "__dict__" } else { ".__dict__" });
                 self.leave_out("attributes");
                 self.path.truncate(len);
             }
+            is_named = false;
+            next = self.reader.attributes(&attributes);
             self.visit_alone(attributes, Some(Unnamed::Attributes))?;
-            (owner, is_named) = (attributes, false);
         }
         Ok(())
     }
 
-    fn visit_alone(&mut self, id: Id, unnamed: Option<Unnamed>) -> io::Result<()> {
+    fn visit_alone(&mut self, value: Value, unnamed: Option<Unnamed>) -> io::Result<()> {
         self.count(1)?;
-        let value = self.values.get(id);
-        let (kind, is_empty) = (value.kind(), value.parts().is_empty());
-        match (value, unnamed) {
-            (Value::Tensor(_), Some(unnamed)) => Err(unnamed.error(&self.path)),
-            (Value::Tensor(number), None) => self.add(*number),
-            (_, Some(_)) => self.push(id, unnamed),
-            (Value::Dict(_) | Value::List(_) | Value::Tuple(_), None) if !is_empty => self.push(id, None),
-            _ => {
-                self.leave_out(kind);
-                self.push(id, Some(Unnamed::Set))
+        match (value.tensor(), unnamed) {
+            (Some(_), Some(unnamed)) => return Err(unnamed.error(&self.path)),
+            (Some(number), None) => return self.add(number),
+            (None, _) => {}
+        }
+        let has_names =
+            matches!(value, Value::Dict(_) | Value::List(_) | Value::Tuple(_)) && !value.has_none();
+        match unnamed {
+            None if !has_names => {
+                self.leave_out(value.kind());
+                self.push(value, Some(Unnamed::Set))
             }
+            unnamed => self.push(value, unnamed),
         }
     }
 
@@ -264,37 +271,38 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Begins with the parts of a value, if it has any.
-    fn push(&mut self, id: Id, unnamed: Option<Unnamed>) -> io::Result<()> {
-        if self.values.get(id).parts().is_empty() {
+    /// Begins with the items of a value, if it has any.
+    fn push(&mut self, value: Value, unnamed: Option<Unnamed>) -> io::Result<()> {
+        let is_dict = matches!(value, Value::Dict(_));
+        let Some(items) = value.into_items().filter(|items| !items.values().is_empty()) else {
             return Ok(());
-        }
+        };
         if self.frames.len() == DEEPEST {
             return Err(beyond_limit(format!(
                 "values are nested more than {DEEPEST} deep, or contain themselves, at {}",
                 quoted(&self.path)
             )));
         }
-        if unnamed.is_none() {
-            self.check_keys(id)?;
+        if is_dict && unnamed.is_none() {
+            self.check_keys(&items.values())?;
         }
-        let is_around = self.frames.last().is_none_or(|frame| frame.is_single);
-        let is_single = is_around && !self.values.is_shared(id);
-        self.frames.push(Frame { id, next: 0, path: self.path.len(), unnamed, is_single });
+        let left = match Rc::try_unwrap(items) {
+            Ok(items) => Left::Own(items.reversed()),
+            Err(items) => Left::Shared(items, 0),
+        };
+        self.frames.push(Frame { left, is_dict, index: 0, path: self.path.len(), unnamed });
         Ok(())
     }
 
     /// Rejects a dictionary with duplicate keys: in Python, the last value of a key replaces the others.
-    fn check_keys(&mut self, id: Id) -> io::Result<()> {
-        if !matches!(self.values.get(id), Value::Dict(_)) {
-            return Ok(());
-        }
-        self.count(self.values.get(id).parts().len() / 2)?;
-        let keys = self.values.get(id).parts().iter().step_by(2);
-        let mut keys: Vec<Key<'_>> = keys.filter_map(|key| Key::of(self.values.get(*key))).collect();
-        keys.sort_unstable();
-        let pair = keys.windows(2).find(|pair| pair.first() == pair.last());
-        let key = match pair.and_then(<[_]>::first) {
+    fn check_keys(&mut self, items: &[Value]) -> io::Result<()> {
+        self.count(items.len() / 2)?;
+        let key = |index: &u32| items.get(usize::try_from(*index).ok()? * 2).and_then(Key::of);
+        let mut order: Vec<u32> = (0..).take(items.len() / 2).collect();
+        order.retain(|index| key(index).is_some());
+        order.sort_unstable_by(|one, other| key(one).cmp(&key(other)));
+        let pair = order.windows(2).find(|pair| pair.first().map(key) == pair.last().map(key));
+        let key = match pair.and_then(<[_]>::first).and_then(key) {
             None => return Ok(()),
             Some(Key::Int(number)) => number.to_string(),
             Some(Key::Text(text)) => quoted(text),
@@ -375,7 +383,7 @@ pub(super) fn tied(tensors: &[(Box<str>, u32)], views: &[View], ties: Ties) -> i
 }
 
 fn compare(view: &View, other: &View) -> Ordering {
-    let key = |view: &View| (view.storage, view.offset, view.element as u8, view.is_big);
+    let key = |view: &View| (view.storage, view.offset, view.dtype, view.is_big);
     key(view)
         .cmp(&key(other))
         .then_with(|| view.dims().cmp(other.dims()))
@@ -384,49 +392,48 @@ fn compare(view: &View, other: &View) -> Ordering {
 
 #[cfg(test)]
 mod tests {
-    use super::{Flat, KEPT, MOST, Value, Values, flatten};
+    use super::super::store::Store;
+    use super::{Flat, Items, KEPT, MOST, Reader, Value, flatten};
+    use crate::pickle::Indices;
     use std::io;
+    use std::rc::Rc;
 
-    fn flat(values: &mut Values, root: Value) -> io::Result<Flat> {
-        let root = values.add(root);
-        flatten(values, root, 0)
+    fn items(values: Vec<Value>) -> Rc<Items> {
+        Items::new(values, &Default::default())
+    }
+
+    fn flat(root: Value) -> io::Result<Flat> {
+        flatten(root, &Reader::new(&mut Store::default(), Indices::default()))
     }
 
     /// A tensor costs two bytes of a pickle wherever it is fetched, but its names cost memory.
     #[test]
     fn tensors_and_their_names_are_limited() {
-        let mut values = Values::default();
-        let one = values.add(Value::Tensor(0));
-        let error = flat(&mut values, Value::List(vec![one; MOST + 1].into())).expect_err("too many");
+        let error = flat(Value::List(items(vec![Value::Tensor(0); MOST + 1]))).expect_err("too many");
         assert_eq!(error.kind(), io::ErrorKind::QuotaExceeded);
         assert_eq!(error.to_string(), "the file has more than 2000000 tensors");
-        let key = values.add(Value::Text("k".repeat(KEPT).into()));
-        values.share(key);
-        let mut value = values.add(Value::List(vec![one; 2000].into()));
-        for _ in 0..14 {
-            value = values.add(Value::Dict(vec![key, value].into()));
+        let key = Value::Text("k".repeat(KEPT).into());
+        let mut value = Value::List(items(vec![Value::Tensor(0); 2000]));
+        for _ in 0..15 {
+            value = Value::Dict(items(vec![key.clone(), value]));
         }
-        let error = flat(&mut values, Value::Dict(vec![key, value].into())).expect_err("long names");
+        let error = flat(value).expect_err("long names");
         assert_eq!(error.kind(), io::ErrorKind::QuotaExceeded);
         assert_eq!(error.to_string(), "the names of the tensors have more than 100000000 bytes");
     }
 
     #[test]
     fn duplicate_keys_are_rejected_as_python_compares_them() {
-        let same = || [Value::Int(1), Value::Bool(true), Value::Float(1.0)];
-        let other = || [Value::Int(0), Value::Float(1.5), Value::Text("1".into()), Value::Nothing];
         let with = |one: Value, other: Value| {
-            let mut values = Values::default();
-            let items = [one, Value::Tensor(0), Value::Nothing, Value::Nothing, other, Value::Nothing];
-            let items: Vec<u32> = items.map(|value| values.add(value)).into();
-            flat(&mut values, Value::Dict(items.into()))
+            let (one, other) = ([one, Value::Tensor(0)], [other, Value::Nothing]);
+            flat(Value::Dict(items([one, [Value::Nothing, Value::Nothing], other].concat())))
         };
-        for key in same() {
+        for key in [Value::Int(1), Value::Bool(true), Value::Float(1.0)] {
             let error = with(Value::Int(1), key).map(|flat| flat.tensors).expect_err("a duplicate");
             assert_eq!(error.to_string(), "the dictionary at \"\" has the duplicate key 1");
             assert_eq!(error.kind(), io::ErrorKind::InvalidData);
         }
-        for key in other() {
+        for key in [Value::Int(0), Value::Float(1.5), Value::Text("1".into()), Value::Nothing] {
             assert_eq!(with(Value::Int(1), key).expect("no duplicate").tensors.len(), 1);
         }
         assert!(with(Value::Text("w".into()), Value::Text("w".into())).is_err());

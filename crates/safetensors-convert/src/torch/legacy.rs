@@ -152,8 +152,8 @@ fn place(file: &File, len: u64, at: u64, index: u32, store: &mut Store) -> io::R
         return Err(unsound(format!("the file ends at byte {len}, before storage {key}")));
     }
     let count = u64::from_le_bytes(count);
-    if count.checked_mul(storage.width.into()) != Some(storage.len) {
-        let expected = storage.len / u64::from(storage.width.max(1));
+    if count.checked_mul(storage.width()) != Some(storage.len) {
+        let expected = storage.len / storage.width();
         return Err(unsound(format!(
             "storage {key} at byte {at} has {count} elements, but the pickle says {expected}"
         )));

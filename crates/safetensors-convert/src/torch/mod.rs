@@ -10,9 +10,7 @@
 
 mod flatten;
 mod legacy;
-mod machine;
 mod read;
-mod reasons;
 mod rebuild;
 mod spool;
 mod store;
@@ -28,8 +26,8 @@ use crate::source::{InTensor, Tensor, TensorSource, no_tensor};
 use crate::text::quoted;
 use crate::zip::{Part, open_contents, read_full};
 use flatten::{Flat, Kept};
-use machine::{Indices, Machine, View};
 use read::Bytes;
+use rebuild::{View, fetched, read_pickle, width};
 use spool::Spool;
 use std::fs::File;
 use std::io::{self, Read};
@@ -118,14 +116,18 @@ impl Checkpoint {
             uses.get_mut(place(*number)).into_iter().for_each(|uses| *uses = uses.saturating_add(1));
         }
         let (mut tensors, mut numbers) = (Vec::with_capacity(named.len()), Vec::with_capacity(named.len()));
-        for (name, number) in named {
+        named.reverse();
+        while let Some((name, number)) = named.pop() {
             let view = views.get_mut(place(number));
             let view = view.ok_or_else(|| unsound(format!("tensor {} has no view", quoted(&name))))?;
             // Several tensors may have one view if they are copied, or have no elements.
             let is_shared = uses.get(place(number)).is_none_or(|uses| *uses > 1);
             let dims = if is_shared { view.dims().to_vec() } else { view.take_dims() };
-            tensors.push(Tensor { name: name.into(), dtype: rebuild::dtype(view.element), dims });
+            tensors.push(Tensor { name: name.into(), dtype: view.dtype, dims });
             numbers.push(number);
+            if named.len().is_multiple_of(1 << 16) {
+                named.shrink_to_fit();
+            }
         }
         Ok(Self { bytes, tensors, numbers, views, metadata, copies, left_out, count })
     }
@@ -174,11 +176,11 @@ fn read_archive(file: File) -> io::Result<Parsed> {
     let open = || Opcodes::new(open_contents(&file, pickle_name.clone(), pickle));
     let parsed = (|| {
         let mut opcodes = open();
-        let fetched = Indices::fetched(&mut opcodes)?;
+        let fetched = fetched(&mut opcodes)?;
         if opcodes.resume()? {
             return Err(unsound(format!("bytes follow the pickle, which ends at {}", opcodes.offset())));
         }
-        read_object(&mut open(), fetched, &mut store)
+        read_pickle(&mut open(), fetched, &mut store, flatten::flatten)
     })();
     let (flat, views) = parsed.map_err(|error| within(&format!("entry {}", quoted(&pickle_name)), error))?;
     let (pickle, spool) = (Some((pickle_name, pickle)), Spool::default());
@@ -188,25 +190,12 @@ fn read_archive(file: File) -> io::Result<Parsed> {
 fn read_legacy(file: File, len: u64) -> io::Result<Parsed> {
     let at = legacy::object_at(&file, len)?;
     let open = || Opcodes::starting_at(Part::new(&file, at, len - at), at);
-    let mut store = Store::default();
-    let mut opcodes = open();
-    let fetched = Indices::fetched(&mut opcodes)?;
-    let (flat, views) = read_object(&mut open(), fetched, &mut store)?;
+    let (mut store, mut opcodes) = (Store::default(), open());
+    let fetched = fetched(&mut opcodes)?;
+    let (flat, views) = read_pickle(&mut open(), fetched, &mut store, flatten::flatten)?;
     legacy::place_storages(&file, len, opcodes.offset(), &mut store)?;
     let (prefix, spool) = (String::new(), Spool::default());
     Ok((Bytes { file, store, pickle: None, prefix, is_big: false, spool }, flat, views))
-}
-
-/// Reads the pickle with the tensors.
-fn read_object<R: Read>(
-    opcodes: &mut Opcodes<R>,
-    fetched: Indices,
-    store: &mut Store,
-) -> io::Result<(Flat, Vec<View>)> {
-    let mut machine = Machine::new(store, fetched);
-    let root = machine.run(opcodes)?;
-    let flat = flatten::flatten(&mut machine.values, root, machine.views.len())?;
-    Ok((flat, machine.views))
 }
 
 /// Checks that names are unique, and that safetensors can have them.
@@ -230,7 +219,7 @@ fn check_expansion(named: &[(Box<str>, u32)], views: &[View], bytes: &Bytes, len
     for (_, number) in named {
         let Some(view) = usize::try_from(*number).ok().and_then(|index| views.get(index)) else { continue };
         let elements = view.dims().iter().fold(1_u64, |elements, dim| elements.saturating_mul(*dim));
-        total = total.saturating_add(elements.saturating_mul(rebuild::width(view.element)));
+        total = total.saturating_add(elements.saturating_mul(width(view.dtype)));
         let index = usize::try_from(view.storage).unwrap_or(usize::MAX);
         if let Some(is_counted) = is_counted.get_mut(index).filter(|is_counted| !**is_counted) {
             *is_counted = true;

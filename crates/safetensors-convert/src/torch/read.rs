@@ -1,7 +1,6 @@
 //! Opens the elements of a tensor.
 
-use super::machine::View;
-use super::rebuild::{dtype, width};
+use super::rebuild::{View, width};
 use super::spool::Spool;
 use super::store::{Kind, Storage, Store};
 use super::strided::Strided;
@@ -34,7 +33,7 @@ impl Bytes {
     pub fn open(&self, view: &View, dims: &[u64]) -> io::Result<Box<dyn Read + '_>> {
         let storage = *self.store.get(view.storage)?;
         let (element, is_of_archive) =
-            (width(view.element), matches!(storage.kind, Kind::Stored | Kind::Deflated));
+            (width(view.dtype), matches!(storage.kind, Kind::Stored | Kind::Deflated));
         let len = dims.iter().product::<u64>() * element;
         if len == 0 {
             return Ok(Box::new(io::empty()));
@@ -50,7 +49,7 @@ impl Bytes {
             }
         };
         match view.is_big || (self.is_big && is_of_archive) {
-            true => Ok(Box::new(Swapped::of(dtype(view.element), elements))),
+            true => Ok(Box::new(Swapped::of(view.dtype, elements))),
             false => Ok(elements),
         }
     }

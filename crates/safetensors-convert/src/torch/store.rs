@@ -1,12 +1,12 @@
 //! The storages of a file: where their bytes are, and the zip archives that have them since PyTorch 1.6.
 
-use super::machine::MOST;
+use super::rebuild::{MOST, width};
 use crate::error::{beyond_limit, unsound};
-use crate::pickle::Element;
 use crate::text::quoted;
 use crate::zip::{Contents, Entry, check_ratio, entries_of, open_entry};
-use std::collections::HashMap;
+use embedded_safetensors::Dtype;
 use std::fs::File;
+use std::hash::{BuildHasher, RandomState};
 use std::io::{self, Read};
 
 /// The versions of the format of archives.
@@ -15,6 +15,9 @@ const VERSIONS: std::ops::RangeInclusive<u32> = 1..=10;
 const SHORT: u64 = 64;
 /// The largest number of bytes of the storages in memory.
 const KEPT: usize = 8 << 20;
+
+/// Where a storage begins that was not found yet.
+const UNPLACED: u64 = u64::MAX;
 
 /// How the bytes of a storage are found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,14 +49,17 @@ pub(super) struct Storage {
     pub len: u64,
     /// Its checksum.
     pub crc: u32,
-    /// The number of bytes of an element, as the pickle names it first.
-    pub width: u8,
     /// The dtype, `None` for bytes, as the pickle names it first; `None` if it does not name it.
-    pub element: Option<Option<Element>>,
+    pub dtype: Option<Option<Dtype>>,
     pub kind: Kind,
 }
 
 impl Storage {
+    /// Returns the number of bytes of an element.
+    pub fn width(&self) -> u64 {
+        self.dtype.flatten().map_or(1, width)
+    }
+
     /// Whether its bytes are some of the pickle.
     pub fn is_in_pickle(&self) -> bool {
         matches!(self.kind, Kind::Pickled | Kind::Latin | Kind::Kept)
@@ -70,7 +76,52 @@ pub(super) struct Store {
     /// The archive's entries, which come first, by key; or `None` in a file without an archive, whose
     /// storages are numbered as the pickle names them.
     entries: Option<usize>,
-    numbers: HashMap<u64, u32>,
+    /// The numbers of the storages that follow the pickle.
+    named: Named,
+}
+
+/// The numbers of storages by their keys. Memory: at most 8 bytes for each, unlike a map.
+#[derive(Debug, Default)]
+struct Named {
+    /// Each number and 1, at the first free place after the one that its key's hash names; or 0. At least half
+    /// of them are free.
+    places: Vec<u32>,
+    count: usize,
+    hasher: RandomState,
+}
+
+impl Named {
+    /// Returns the place of the storage with this key, or the free place for it.
+    fn place(&mut self, key: u64, storages: &[Storage]) -> Option<&mut u32> {
+        let is_other = |place: u32| {
+            let storage = usize::try_from(place).ok().and_then(|place| storages.get(place.checked_sub(1)?));
+            storage.is_some_and(|storage| storage.key != key)
+        };
+        // Cut to the number of places.
+        let mut at = usize::try_from(self.hasher.hash_one(key) >> 8).unwrap_or(0);
+        loop {
+            at = (at + 1).checked_rem(self.places.len())?;
+            if !is_other(*self.places.get(at)?) {
+                return self.places.get_mut(at);
+            }
+        }
+    }
+
+    /// Makes room for another storage.
+    fn grow(&mut self, storages: &[Storage]) {
+        self.count += 1;
+        if self.count * 2 <= self.places.len() {
+            return;
+        }
+        let len = (self.places.len() * 2).max(64);
+        for number in std::mem::replace(&mut self.places, vec![0; len]) {
+            let storage =
+                usize::try_from(number).ok().and_then(|number| storages.get(number.checked_sub(1)?));
+            if let Some(place) = storage.and_then(|storage| self.place(storage.key, storages)) {
+                *place = number;
+            }
+        }
+    }
 }
 
 impl Store {
@@ -83,8 +134,7 @@ impl Store {
             packed: entry.packed,
             len: entry.unpacked,
             crc: entry.crc,
-            width: 1,
-            element: None,
+            dtype: None,
             kind: if entry.is_deflated { Kind::Deflated } else { Kind::Stored },
         };
         let mut storages: Vec<Storage> = entries.into_iter().map(storage).collect();
@@ -93,8 +143,8 @@ impl Store {
         Self { entries: Some(storages.len()), storages, ..Self::default() }
     }
 
-    /// Returns the number of the storage with this key, length, and dtype and width of elements.
-    pub fn find(&mut self, key: &str, len: u64, element: Option<Element>, width: u8) -> io::Result<u32> {
+    /// Returns the number of the storage with this key, length and dtype.
+    pub fn find(&mut self, key: &str, len: u64, dtype: Option<Dtype>) -> io::Result<u32> {
         let number = number_of(key)
             .ok_or_else(|| unsound(format!("names a storage {}, which is not a number", quoted(key))))?;
         let index = match self.entries {
@@ -105,7 +155,7 @@ impl Store {
                 index
                     .ok_or_else(|| unsound(format!("needs storage {key}, which the archive does not have")))?
             }
-            None => self.find_named(number, len, width)?,
+            None => self.find_named(number, len)?,
         };
         let found = self.get(index)?.len;
         if found != len {
@@ -113,28 +163,30 @@ impl Store {
         }
         // PyTorch reads the numbers of the second as those of the first.
         let storage = usize::try_from(index).ok().and_then(|index| self.storages.get_mut(index));
-        let first = storage.map(|storage| *storage.element.get_or_insert(element));
-        if first.is_some_and(|first| first != element) {
+        let first = storage.map(|storage| *storage.dtype.get_or_insert(dtype));
+        if first.is_some_and(|first| first != dtype) {
             return Err(unsound(format!("names storage {key} with another dtype than before")));
         }
         Ok(index)
     }
 
     /// Returns the number of a storage that follows the pickle.
-    fn find_named(&mut self, key: u64, len: u64, width: u8) -> io::Result<u32> {
-        if let Some(index) = self.numbers.get(&key) {
-            return Ok(*index);
+    fn find_named(&mut self, key: u64, len: u64) -> io::Result<u32> {
+        if let Some(number @ 1..) = self.named.place(key, &self.storages).copied() {
+            return Ok(number - 1);
         }
-        let storage =
-            Storage { key, at: 0, packed: len, len, crc: 0, width, element: None, kind: Kind::Plain };
-        let index = self.add(storage)?;
-        self.numbers.insert(key, index);
+        let kind = Kind::Plain;
+        let index = self.add(Storage { key, at: UNPLACED, packed: len, len, crc: 0, dtype: None, kind })?;
+        self.named.grow(&self.storages);
+        if let Some(place) = self.named.place(key, &self.storages) {
+            *place = index + 1;
+        }
         Ok(index)
     }
 
     /// Adds a storage in the pickle.
     pub fn add_pickled(&mut self, at: u64, packed: u64, len: u64, kind: Kind) -> io::Result<u32> {
-        self.add(Storage { key: u64::MAX, at, packed, len, crc: 0, width: 1, element: None, kind })
+        self.add(Storage { key: u64::MAX, at, packed, len, crc: 0, dtype: None, kind })
     }
 
     /// Adds a storage in memory.
@@ -174,7 +226,9 @@ impl Store {
     /// Takes the number of a storage that the pickle has named and that follows it; `None` if there is none
     /// with this key, or if it was taken.
     pub fn take(&mut self, key: &str) -> Option<u32> {
-        self.numbers.remove(&number_of(key)?)
+        let number = self.named.place(number_of(key)?, &self.storages)?.checked_sub(1)?;
+        let storage = usize::try_from(number).ok().and_then(|number| self.storages.get_mut(number))?;
+        (std::mem::take(&mut storage.at) == UNPLACED).then_some(number)
     }
 
     /// Sets where a storage begins.
@@ -185,9 +239,10 @@ impl Store {
         }
     }
 
-    /// Returns the key of a storage that was named, but not taken; forgets all of them.
+    /// Returns the least key of a storage that was named, but not taken; forgets the keys.
     pub fn unplaced(&mut self) -> Option<u64> {
-        std::mem::take(&mut self.numbers).into_keys().min()
+        self.named = Named::default();
+        self.storages.iter().filter(|storage| storage.at == UNPLACED).map(|storage| storage.key).min()
     }
 }
 
@@ -335,9 +390,9 @@ mod tests {
         for _ in 0..MOST - 1 {
             store.add_pickled(0, 4, 4, Kind::Pickled).expect("a storage");
         }
-        store.find("7", 4, None, 4).expect("the last storage");
-        store.find("7", 4, None, 4).expect("the same storage");
-        let error = store.find("8", 4, None, 4).expect_err("too many");
+        store.find("7", 4, None).expect("the last storage");
+        store.find("7", 4, None).expect("the same storage");
+        let error = store.find("8", 4, None).expect_err("too many");
         assert_eq!(error.kind(), ErrorKind::QuotaExceeded);
         assert_eq!(error.to_string(), "the file has more than 2000000 storages and arrays");
         let error = store.add_kept(b"a").expect_err("too many");

@@ -282,7 +282,7 @@ fn what_is_too_large_is_beyond_the_limit() {
     let texts = [b"](".to_vec(), text(&"x".repeat(4000)).repeat(12_000), b"e.".to_vec()].concat();
     rejected(&archive(&texts), beyond, "the values of the pickle take");
     rejected(&zip_of(&[("a/data.pkl", &texts)], true), beyond, "the values of the pickle take");
-    rejected(&archive(b"Nr\xFF\xFF\xFF\x7F."), beyond, "is beyond 67108864");
+    rejected(&archive(b"Nr\xFF\xFF\xFF\x7F."), beyond, "has an index beyond 67108863");
     let expanded = tensor(b"K\0", b"J\0\0\0\x40K\x06", b"K\0K\x01");
     rejected(&archive(&pickle(&expanded)), beyond, "but are views of 24 bytes");
 }
