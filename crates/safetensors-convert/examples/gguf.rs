@@ -1,7 +1,7 @@
 //! Converts between GGUF and safetensors, for the tests with gguf-py.
 //!
 //! `gguf read f32|f16|bf16|raw|plain IN.gguf OUT.safetensors` (`plain` leaves the metadata out), `gguf write
-//! IN.safetensors OUT.gguf`, `gguf time f32|f16|bf16|raw IN.gguf ROUNDS` reads all elements as often.
+//! IN.safetensors OUT.gguf`.
 
 use embedded_safetensors::write::{FileSpec, TensorSpec};
 use embedded_safetensors::{Dtype, FileModel};
@@ -19,8 +19,7 @@ fn main() -> ExitCode {
     let done = match words[..] {
         ["read", form, from, to] => read(form, from, to),
         ["write", from, to] => write(from, to),
-        ["time", form, from, rounds] => time(form, from, rounds),
-        _ => Err("usage: gguf read FORM IN OUT, gguf write IN OUT, gguf time FORM IN ROUNDS".into()),
+        _ => Err("usage: gguf read FORM IN OUT, gguf write IN OUT".into()),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -98,16 +97,4 @@ fn write(from: &str, to: &str) -> Result<(), Box<dyn Error>> {
     let out = plan.write(&source, BufWriter::new(File::create(to)?))?;
     let written = out.into_inner()?.metadata()?.len();
     if written == len { Ok(()) } else { Err(format!("{written} bytes written, {len} planned").into()) }
-}
-
-fn time(form: &str, from: &str, rounds: &str) -> Result<(), Box<dyn Error>> {
-    let source = open(form, from)?;
-    let mut buffer = vec![0; 1 << 18];
-    for _ in 0..rounds.parse::<u32>()? {
-        for index in 0..source.tensors().len() {
-            let mut reader = source.read(index)?;
-            while reader.read(&mut buffer)? > 0 {}
-        }
-    }
-    Ok(())
 }

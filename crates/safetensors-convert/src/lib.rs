@@ -6,12 +6,11 @@ pub mod error;
 pub mod gguf;
 pub mod numbers;
 pub mod numpy;
-mod parallel;
 pub mod pickle;
-mod position;
 #[cfg(test)]
 mod samples;
 mod source;
+mod strided;
 pub mod tensorflow;
 pub mod text;
 pub mod torch;

@@ -1,12 +1,10 @@
 //! The elements of a tensor, as safetensors stores them.
 
-use super::input::Place;
 use super::quants::dequantise;
 use super::{Kind, Quantised};
-use crate::numbers::narrow;
-use crate::zip::{Part, read_full};
+use crate::numbers::Caster;
+use crate::zip::{Exact, read_full};
 use embedded_safetensors::Dtype;
-use std::fs::File;
 use std::io::{self, Read};
 
 /// The most bytes of blocks that are read at a time.
@@ -21,31 +19,6 @@ pub struct Stored {
     pub len: u64,
 }
 
-/// Bytes of a tensor as they are in the file. The file must have them all.
-pub struct Exact<'f> {
-    part: Part<'f>,
-    left: u64,
-    name: &'f str,
-}
-
-impl<'f> Exact<'f> {
-    pub fn new(file: &'f File, stored: &Stored, name: &'f str) -> Self {
-        Self { part: Part::new(file, stored.at, stored.len), left: stored.len, name }
-    }
-}
-
-impl Read for Exact<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let len = self.part.read(buffer)?;
-        if len == 0 && self.left > 0 && !buffer.is_empty() {
-            let place = Place::Tensor(self.name.to_owned());
-            return Err(place.unsound(format!("the file has become shorter, and lacks {} bytes", self.left)));
-        }
-        self.left -= len as u64;
-        Ok(len)
-    }
-}
-
 /// Blocks, converted while they are read.
 pub struct Blocks<'f> {
     source: Exact<'f>,
@@ -56,9 +29,10 @@ pub struct Blocks<'f> {
     /// The number of bytes of a block, and the number of bytes that it becomes.
     from: usize,
     to: usize,
-    /// The bytes of a batch, and the F32 that they become if those are not what is returned.
+    /// The bytes of a batch; the F32 that they become if those are not what is returned, and what casts them.
     raw: Vec<u8>,
     singles: Vec<u8>,
+    narrower: Option<(Caster, Vec<u8>)>,
     /// What a block became that did not fit the caller's buffer, and how much of it has been returned.
     rest: Vec<u8>,
     given: usize,
@@ -75,8 +49,9 @@ impl<'f> Blocks<'f> {
             Quantised::F32 => elements * 4,
             Quantised::F16 | Quantised::BF16 => elements * 2,
         };
+        let narrower = Caster::new(Dtype::F32, quantised.dtype(), false).map(|caster| (caster, Vec::new()));
         let (raw, singles, rest) = Default::default();
-        Self { source, kind, reversed, quantised, from, to, raw, singles, rest, given: 0 }
+        Self { source, kind, reversed, quantised, from, to, raw, singles, narrower, rest, given: 0 }
     }
 
     /// Converts the next blocks, at most as many as the buffer has room for, and returns the bytes that they
@@ -91,14 +66,15 @@ impl<'f> Blocks<'f> {
             }
         }
         let out = &mut out[..self.raw.len() / self.from * self.to];
-        match self.quantised.dtype() {
-            Dtype::F32 => dequantise(self.kind, &self.raw, out),
-            Dtype::U8 => out.copy_from_slice(&self.raw),
-            narrower => {
+        match (self.quantised, &mut self.narrower) {
+            (Quantised::Raw, _) => out.copy_from_slice(&self.raw),
+            (Quantised::F16 | Quantised::BF16, Some((caster, narrow))) => {
                 self.singles.resize(out.len() * 2, 0);
                 dequantise(self.kind, &self.raw, &mut self.singles);
-                narrow(narrower, &self.singles, out);
+                caster.cast(&self.singles, narrow)?;
+                out.copy_from_slice(narrow);
             }
+            _ => dequantise(self.kind, &self.raw, out),
         }
         Ok(out.len())
     }

@@ -1,7 +1,7 @@
 //! Opens files.
 
 use super::check::check_tensors;
-use super::elements::{Blocks, Exact, Stored};
+use super::elements::{Blocks, Stored};
 use super::input::{Input, Place};
 use super::raw::push_types;
 use super::split::{Split, Values};
@@ -12,8 +12,9 @@ use super::{
 };
 use crate::error::{beyond_limit, unsound};
 use crate::numpy::Swapped;
-use crate::source::{Tensor, TensorSource, no_tensor};
+use crate::source::{InTensor, Tensor, TensorSource, no_tensor};
 use crate::text::quoted;
+use crate::zip::Exact;
 use embedded_safetensors::Dtype;
 use std::fs::File;
 use std::io::{self, Read};
@@ -126,13 +127,14 @@ impl TensorSource for Gguf {
     fn read(&self, index: usize) -> io::Result<Box<dyn Read + '_>> {
         let found = self.tensors.get(index).zip(self.stored.get(index));
         let (tensor, stored) = found.ok_or_else(no_tensor)?;
-        let source = Exact::new(&self.file, stored, &tensor.name);
-        Ok(match (stored.kind.dtype(), self.is_big) {
+        let source = Exact::new(&self.file, stored.at, stored.len);
+        let source: Box<dyn Read> = match (stored.kind.dtype(), self.is_big) {
             (Some(dtype), true) => Box::new(Swapped::of(dtype, source)),
             (Some(_), false) => Box::new(source),
             (None, false) if self.quantised == Quantised::Raw => Box::new(source),
             (None, _) => Box::new(Blocks::new(source, stored.kind, self.is_big, self.quantised)),
-        })
+        };
+        Ok(Box::new(InTensor { source, name: &tensor.name }))
     }
 }
 

@@ -6,7 +6,6 @@ mod chunk;
 mod decode;
 mod format;
 mod mean;
-mod narrow;
 mod print;
 mod scale;
 #[allow(unsafe_code)]
@@ -16,7 +15,6 @@ pub use cast::{Report, can_be_target};
 pub use chunk::{Caster, Scales};
 pub use decode::Decoder;
 pub use mean::Mean;
-pub use narrow::narrow;
 pub use print::{Style, printed};
 pub use scale::{Largest, Quantizer};
 

@@ -1,11 +1,13 @@
 //! Files of numpy as sources of tensors, with their bytes in the order of safetensors.
 
-use super::{Header, Order, Swapped, transposed};
+use super::{Header, Order, Swapped};
 use crate::error::{unsound, within};
 use crate::source::no_tensor;
+use crate::strided::{Strided, fortran, is_contiguous};
 use crate::text::quoted;
-use crate::zip::{Contents, Entry, Part, check_ratio, entries, open_contents, open_entry};
+use crate::zip::{Contents, Entry, Exact, Part, check_ratio, entries, open_contents, open_entry};
 use crate::{Tensor, TensorSource};
+use std::borrow::Borrow;
 use std::fs::File;
 use std::io::{self, Read};
 
@@ -66,9 +68,9 @@ impl Arrays {
     /// Returns the elements of the only array.
     fn in_file(&self, tensor: &Tensor, layout: Layout) -> io::Result<Box<dyn Read + '_>> {
         if is_transposed(tensor, layout) {
-            return Ok(transposed_as(tensor, layout, self.file.try_clone()?));
+            return Ok(transposed(tensor, layout, &self.file));
         }
-        let data = Part::new(&self.file, u64::from(layout.data_at), tensor.byte_len());
+        let data = Exact::new(&self.file, u64::from(layout.data_at), tensor.byte_len());
         Ok(in_order(tensor, layout, data))
     }
 
@@ -83,7 +85,7 @@ impl Arrays {
         if is_transposed(tensor, layout) {
             let mut spool = tempfile::tempfile()?;
             io::copy(&mut packed, &mut spool)?;
-            return Ok(transposed_as(tensor, layout, spool));
+            return Ok(transposed(tensor, layout, spool));
         }
         io::copy(&mut (&mut packed).take(u64::from(layout.data_at)), &mut io::sink())?;
         Ok(in_order(tensor, layout, packed))
@@ -141,12 +143,12 @@ fn described_in(file: &File, mut entry: Entry) -> io::Result<(Tensor, Layout)> {
 }
 
 fn is_transposed(tensor: &Tensor, layout: Layout) -> bool {
-    layout.is_fortran && tensor.dims.iter().filter(|dim| **dim > 1).count() > 1
+    layout.is_fortran && !is_contiguous(&tensor.dims, &fortran(&tensor.dims))
 }
 
-fn transposed_as<'f>(tensor: &Tensor, layout: Layout, source: File) -> Box<dyn Read + 'f> {
-    let width = usize::from(tensor.dtype.bits() >> 3);
-    in_order(tensor, layout, transposed(source, u64::from(layout.data_at), width, &tensor.dims))
+fn transposed<'f>(tensor: &Tensor, layout: Layout, file: impl Borrow<File> + 'f) -> Box<dyn Read + 'f> {
+    let (at, width) = (u64::from(layout.data_at), u64::from(tensor.dtype.bits() >> 3));
+    in_order(tensor, layout, Strided::new(file, at, width, &tensor.dims, &fortran(&tensor.dims)))
 }
 
 fn in_order<'f>(tensor: &Tensor, layout: Layout, source: impl Read + 'f) -> Box<dyn Read + 'f> {

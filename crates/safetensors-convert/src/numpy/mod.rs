@@ -5,14 +5,11 @@
 //! are counted against the size of the array. Bytes are returned as in safetensors: little-endian, last
 //! axis fastest.
 
-mod ahead;
 mod arrays;
 mod dict;
 mod header;
 mod swapped;
-mod transpose;
 
 pub use arrays::Arrays;
 pub use header::{Header, Order};
 pub use swapped::Swapped;
-pub use transpose::transposed;

@@ -14,7 +14,6 @@ mod read;
 mod rebuild;
 mod spool;
 mod store;
-mod strided;
 mod values;
 
 #[cfg(test)]

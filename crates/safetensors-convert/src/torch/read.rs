@@ -3,10 +3,10 @@
 use super::rebuild::{View, width};
 use super::spool::Spool;
 use super::store::{Kind, Storage, Store};
-use super::strided::Strided;
 use crate::error::unsound;
 use crate::numpy::Swapped;
-use crate::zip::{Contents, Part, open_contents};
+use crate::strided::Strided;
+use crate::zip::{Contents, Exact, open_contents};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 
@@ -42,9 +42,10 @@ impl Bytes {
             None if view.offset == 0 && len == storage.len => self.whole(&storage)?,
             strides => {
                 let (file, at) = self.place(view.storage, &storage)?;
+                let at = at + view.offset * element;
                 match strides {
-                    None => part(file, at + view.offset * element, len),
-                    Some(strides) => Box::new(Strided::new(file, at, element, view.offset, dims, strides)),
+                    None => Box::new(Exact::new(file, at, len)),
+                    Some(strides) => Box::new(Strided::new(file, at, element, dims, strides)),
                 }
             }
         };
@@ -58,7 +59,7 @@ impl Bytes {
     fn whole(&self, storage: &Storage) -> io::Result<Box<dyn Read + '_>> {
         let &Storage { key, at, packed, len, crc, kind, .. } = storage;
         match kind {
-            Kind::Plain => Ok(part(&self.file, at, len)),
+            Kind::Plain => Ok(Box::new(Exact::new(&self.file, at, len))),
             Kind::Stored | Kind::Deflated => {
                 let is_deflated = kind == Kind::Deflated;
                 let contents = Contents { is_deflated, crc, packed, unpacked: len, at };
@@ -67,11 +68,11 @@ impl Bytes {
             }
             Kind::Pickled => {
                 let (file, at) = self.in_pickle(at)?;
-                Ok(part(file, at, len))
+                Ok(Box::new(Exact::new(file, at, len)))
             }
             Kind::Latin => {
                 let (file, at) = self.in_pickle(at)?;
-                let source = BufReader::with_capacity(1 << 16, part(file, at, packed));
+                let source = BufReader::with_capacity(1 << 16, Exact::new(file, at, packed));
                 Ok(Box::new(Latin { source, left: len }))
             }
             Kind::Kept => Ok(Box::new(self.store.kept(storage))),
@@ -101,27 +102,6 @@ impl Bytes {
                 .place(PICKLE, || Ok(Box::new(open_contents(&self.file, name.clone(), *contents))))?,
         };
         Ok((file, begin + at))
-    }
-}
-
-fn part(file: &File, at: u64, len: u64) -> Box<dyn Read + '_> {
-    Box::new(Exact { source: Part::new(file, at, len), left: len })
-}
-
-/// A reader of a known number of bytes.
-struct Exact<R> {
-    source: R,
-    left: u64,
-}
-
-impl<R: Read> Read for Exact<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let len = self.source.read(buffer)?;
-        self.left = self.left.saturating_sub(len as u64);
-        if len == 0 && self.left > 0 && !buffer.is_empty() {
-            return Err(unsound("the file has become shorter while it was read"));
-        }
-        Ok(len)
     }
 }
 

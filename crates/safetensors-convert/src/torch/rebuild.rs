@@ -8,6 +8,7 @@ use super::values::{Items, Meter, Numpy, Value};
 use crate::error::beyond_limit;
 use crate::numpy::Header;
 use crate::pickle::{Argument, Here, Indices, Listed, Machine, Make, Opcode, Opcodes, Rebuild};
+use crate::strided::{fortran, is_contiguous};
 use crate::text::shown_text;
 use embedded_safetensors::Dtype;
 use std::cell::Cell;
@@ -756,7 +757,7 @@ impl<'s> Reader<'s> {
             }
             _ => return Err(self.unsound(format!("makes an array of other than its {len} bytes"))),
         };
-        let fortran = fortran_strides(&dims);
+        let fortran = fortran(&dims);
         let strides = (is_fortran && !is_contiguous(&dims, &fortran)).then_some(&*fortran);
         let view = View { is_big, ..View::new(storage, dtype, 0, &dims, strides) };
         self.add_view(view)
@@ -795,32 +796,9 @@ fn end_of(offset: u64, dims: &[u64], strides: &[u64]) -> Option<u64> {
     last.checked_add(1)
 }
 
-/// Returns the strides of an array without gaps whose first axis varies fastest.
-pub(super) fn fortran_strides(dims: &[u64]) -> Vec<u64> {
-    let next = |stride: &mut u64, dim: &u64| {
-        let own = *stride;
-        *stride = stride.saturating_mul((*dim).max(1));
-        Some(own)
-    };
-    dims.iter().scan(1, next).collect()
-}
-
-/// Whether strides are those of an array without gaps in the order of safetensors.
-fn is_contiguous(dims: &[u64], strides: &[u64]) -> bool {
-    if dims.contains(&0) {
-        return true;
-    }
-    let mut expected = 1;
-    dims.iter().zip(strides).rev().filter(|(dim, _)| **dim != 1).all(|(dim, stride)| {
-        let fits = *stride == expected;
-        expected = expected.saturating_mul(*dim);
-        fits
-    })
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{end_of, is_contiguous};
+    use super::end_of;
 
     #[test]
     fn strides_are_checked_against_overflow() {
@@ -833,14 +811,5 @@ mod tests {
         assert_eq!(end_of(0, &[1 << 62], &[0]), None);
         assert_eq!(end_of(9, &[0, 5], &[u64::MAX, 1]), Some(0));
         assert_eq!(end_of(0, &[0, 1 << 61], &[1, 1]), None);
-    }
-
-    #[test]
-    fn axes_of_one_index_may_have_any_stride() {
-        assert!(is_contiguous(&[], &[]));
-        assert!(is_contiguous(&[2, 1, 3], &[3, 77, 1]));
-        assert!(is_contiguous(&[2, 0], &[5, 5]));
-        assert!(!is_contiguous(&[2, 3], &[1, 2]));
-        assert!(!is_contiguous(&[2, 3], &[0, 1]));
     }
 }

@@ -10,6 +10,6 @@ mod stray;
 pub use directory::{Entry, entries, entries_of, is_unsafe};
 pub use entry::{Contents, open_contents, open_entry};
 pub use pack::Archive;
-pub use part::{Part, read_full};
+pub use part::{Exact, Part, read_full};
 pub use ratio::{check_ratio, most_unpacked};
 pub use stray::{Stray, ends_like_archive, open_stray, strays};

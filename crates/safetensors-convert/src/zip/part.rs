@@ -1,5 +1,6 @@
 //! Reads a part of a file without moving the file's cursor.
 
+use crate::error::unsound;
 use embedded_safetensors::ReadAt;
 use std::fs::File;
 use std::io::{self, Read};
@@ -24,6 +25,31 @@ impl Read for Part<'_> {
         let most = left.min(buffer.len());
         let len = (&mut { self.file }).read_at(self.at, &mut buffer[..most])?;
         self.at += len as u64;
+        Ok(len)
+    }
+}
+
+/// A part of a file that must have all of its bytes, also later.
+pub struct Exact<'f> {
+    part: Part<'f>,
+    /// The number of bytes that were not read.
+    pub left: u64,
+}
+
+impl<'f> Exact<'f> {
+    /// Creates a reader of `len` bytes from `at`.
+    pub fn new(file: &'f File, at: u64, len: u64) -> Self {
+        Self { part: Part::new(file, at, len), left: len }
+    }
+}
+
+impl Read for Exact<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let len = self.part.read(buffer)?;
+        if len == 0 && self.left > 0 && !buffer.is_empty() {
+            return Err(unsound("the file has become shorter while it was read"));
+        }
+        self.left = self.left.saturating_sub(len as u64);
         Ok(len)
     }
 }
