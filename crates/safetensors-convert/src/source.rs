@@ -66,6 +66,16 @@ pub trait TensorSource {
     fn read(&self, index: usize) -> io::Result<Box<dyn Read + '_>>;
 }
 
+/// Returns an item of a list by a number of 32 bits.
+pub(crate) fn at<T>(items: &[T], number: u32) -> Option<&T> {
+    items.get(usize::try_from(number).ok()?)
+}
+
+/// Returns an item of a list by a number of 32 bits, to change it.
+pub(crate) fn at_mut<T>(items: &mut [T], number: u32) -> Option<&mut T> {
+    items.get_mut(usize::try_from(number).ok()?)
+}
+
 /// Returns the error of a caller that reads a tensor that the file does not have.
 pub(crate) fn no_tensor() -> io::Error {
     io::Error::other("no tensor has this index")

@@ -21,10 +21,10 @@ mod tests;
 
 use crate::error::{beyond_limit, unsound, within};
 use crate::pickle::Opcodes;
-use crate::source::{InTensor, Tensor, TensorSource, no_tensor};
+use crate::source::{InTensor, Tensor, TensorSource, at, at_mut, no_tensor};
 use crate::text::quoted;
 use crate::zip::{Part, open_contents, read_full};
-use flatten::{Flat, Kept};
+use flatten::Flat;
 use read::Bytes;
 use rebuild::{View, fetched, read_pickle, width};
 use spool::Spool;
@@ -105,25 +105,28 @@ impl Checkpoint {
     fn new(bytes: Bytes, flat: Flat, mut views: Vec<View>, ties: Ties, len: u64) -> io::Result<Self> {
         let Flat { tensors: mut named, left_out, count, .. } = flat;
         check_names(&named)?;
-        let Kept { is_kept, notes: metadata, copies } = flatten::tied(&named, &views, ties)?;
-        let mut is_kept = is_kept.into_iter();
-        named.retain(|_| is_kept.next().unwrap_or(true));
-        check_expansion(&named, &views, &bytes, len)?;
-        let place = |number: u32| usize::try_from(number).unwrap_or(usize::MAX);
-        let mut uses = vec![0_u8; views.len()];
-        for (_, number) in &named {
-            uses.get_mut(place(*number)).into_iter().for_each(|uses| *uses = uses.saturating_add(1));
+        let (mut copies, mut metadata) = (flatten::tied(&named, &views, ties)?, Vec::new());
+        if ties == Ties::Note {
+            let name = |index: u32| at(&named, index).map_or_else(String::new, |(name, _)| name.to_string());
+            metadata = copies.iter().map(|(dropped, kept)| (name(*dropped), name(*kept))).collect();
+            let (mut index, mut dropped) = (0.., copies.drain(..).map(|(dropped, _)| dropped).peekable());
+            named.retain(|_| index.next().and_then(|index| dropped.next_if_eq(&index)).is_none());
         }
+        check_expansion(&named, &views, &bytes, len)?;
+        let mut uses = vec![0_u8; views.len()];
         let (mut tensors, mut numbers) = (Vec::with_capacity(named.len()), Vec::with_capacity(named.len()));
+        for (_, number) in &named {
+            numbers.push(*number);
+            at_mut(&mut uses, *number).into_iter().for_each(|uses| *uses = uses.saturating_add(1));
+        }
         named.reverse();
         while let Some((name, number)) = named.pop() {
-            let view = views.get_mut(place(number));
+            let view = at_mut(&mut views, number);
             let view = view.ok_or_else(|| unsound(format!("tensor {} has no view", quoted(&name))))?;
             // Several tensors may have one view if they are copied, or have no elements.
-            let is_shared = uses.get(place(number)).is_none_or(|uses| *uses > 1);
+            let is_shared = at(&uses, number).is_none_or(|uses| *uses > 1);
             let dims = if is_shared { view.dims().to_vec() } else { view.take_dims() };
             tensors.push(Tensor { name: name.into(), dtype: view.dtype, dims });
-            numbers.push(number);
             if named.len().is_multiple_of(1 << 16) {
                 named.shrink_to_fit();
             }
@@ -160,9 +163,8 @@ impl TensorSource for Checkpoint {
 
     fn read(&self, index: usize) -> io::Result<Box<dyn Read + '_>> {
         let (tensor, number) = self.tensors.get(index).zip(self.numbers.get(index)).ok_or_else(no_tensor)?;
-        let view = usize::try_from(*number).ok().and_then(|number| self.views.get(number));
-        let name = &tensor.name;
-        let source = self.bytes.open(view.ok_or_else(no_tensor)?, &tensor.dims);
+        let (view, name) = (at(&self.views, *number).ok_or_else(no_tensor)?, &tensor.name);
+        let source = self.bytes.open(view, &tensor.dims);
         let source = source.map_err(|error| within(&format!("tensor {}", quoted(name)), error))?;
         Ok(Box::new(InTensor { source, name }))
     }
@@ -215,19 +217,18 @@ fn check_names(named: &[(Box<str>, u32)]) -> io::Result<()> {
 fn check_expansion(named: &[(Box<str>, u32)], views: &[View], bytes: &Bytes, len: u64) -> io::Result<()> {
     let (mut total, mut stored, mut in_pickle) = (0_u64, 0_u64, 0);
     let mut is_counted = vec![false; bytes.store.len()];
-    for (_, number) in named {
-        let Some(view) = usize::try_from(*number).ok().and_then(|index| views.get(index)) else { continue };
+    for view in named.iter().filter_map(|(_, number)| at(views, *number)) {
         let elements = view.dims().iter().fold(1_u64, |elements, dim| elements.saturating_mul(*dim));
         total = total.saturating_add(elements.saturating_mul(width(view.dtype)));
-        let index = usize::try_from(view.storage).unwrap_or(usize::MAX);
-        if let Some(is_counted) = is_counted.get_mut(index).filter(|is_counted| !**is_counted) {
-            *is_counted = true;
-            let storage = bytes.store.get(view.storage)?;
-            match storage.is_in_pickle() {
-                // Arrays in the pickle may share their bytes.
-                true => in_pickle = bytes.pickle.as_ref().map_or(len, |(_, pickle)| pickle.unpacked),
-                false => stored = stored.saturating_add(storage.len),
-            }
+        if at_mut(&mut is_counted, view.storage).is_none_or(|is_counted| std::mem::replace(is_counted, true))
+        {
+            continue;
+        }
+        let storage = bytes.store.get(view.storage)?;
+        match storage.is_in_pickle() {
+            // Arrays in the pickle may share their bytes.
+            true => in_pickle = bytes.pickle.as_ref().map_or(len, |(_, pickle)| pickle.unpacked),
+            false => stored = stored.saturating_add(storage.len),
         }
     }
     let stored = stored.saturating_add(in_pickle);

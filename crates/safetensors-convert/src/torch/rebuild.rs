@@ -8,6 +8,7 @@ use super::values::{Items, Meter, Numpy, Value};
 use crate::error::beyond_limit;
 use crate::numpy::Header;
 use crate::pickle::{Argument, Here, Indices, Listed, Machine, Make, Opcode, Opcodes, Rebuild};
+use crate::source::at;
 use crate::strided::{fortran, is_contiguous};
 use crate::text::shown_text;
 use embedded_safetensors::Dtype;
@@ -38,19 +39,19 @@ pub(super) fn width(dtype: Dtype) -> u64 {
 }
 
 /// A tensor: a view of a storage.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct View {
     /// The number of the storage.
     pub storage: u32,
+    /// The index of its first element in the storage.
+    pub offset: u64,
     pub dtype: Dtype,
     /// Whether its numbers are big-endian in the storage.
     pub is_big: bool,
-    /// The index of its first element in the storage.
-    pub offset: u64,
+    is_strided: bool,
     /// The dimensions; after them the distances of neighbours on each axis in elements, unless they are
     /// those of an array without gaps in the order of safetensors. One list, because there may be millions.
     shape: Box<[u64]>,
-    is_strided: bool,
 }
 
 impl View {
@@ -602,8 +603,7 @@ impl<'s> Reader<'s> {
         let Some(number) = array.tensor() else {
             return Err(self.unsound("makes a tensor of something else than an array"));
         };
-        let view = usize::try_from(number).ok().and_then(|index| self.views.get(index));
-        match (view, dtype) {
+        match (at(&self.views, number), dtype) {
             (Some(view), Value::Listed(Listed::Dtype(dtype))) if view.dtype == *dtype => Ok(array.clone()),
             _ => Err(self.unsound("makes a tensor of an array of another dtype")),
         }

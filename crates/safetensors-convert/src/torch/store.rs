@@ -2,6 +2,7 @@
 
 use super::rebuild::{MOST, width};
 use crate::error::{beyond_limit, unsound};
+use crate::source::{at, at_mut};
 use crate::text::quoted;
 use crate::zip::{Contents, Entry, check_ratio, entries_of, open_entry};
 use embedded_safetensors::Dtype;
@@ -83,7 +84,7 @@ pub(super) struct Store {
 /// The numbers of storages by their keys. Memory: at most 8 bytes for each, unlike a map.
 #[derive(Debug, Default)]
 struct Named {
-    /// Each number and 1, at the first free place after the one that its key's hash names; or 0. At least half
+    /// Each number and 1, at the first free place from the one on that its key's hash names; or 0. At least half
     /// of them are free.
     places: Vec<u32>,
     count: usize,
@@ -93,33 +94,26 @@ struct Named {
 impl Named {
     /// Returns the place of the storage with this key, or the free place for it.
     fn place(&mut self, key: u64, storages: &[Storage]) -> Option<&mut u32> {
-        let is_other = |place: u32| {
-            let storage = usize::try_from(place).ok().and_then(|place| storages.get(place.checked_sub(1)?));
-            storage.is_some_and(|storage| storage.key != key)
+        let first = self.hasher.hash_one(key).checked_rem(self.places.len() as u64)?;
+        let (before, from) = self.places.split_at_mut(usize::try_from(first).ok()?);
+        let is_it = |place: &&mut u32| match place.checked_sub(1).and_then(|number| at(storages, number)) {
+            Some(storage) => storage.key == key,
+            None => true,
         };
-        // Cut to the number of places.
-        let mut at = usize::try_from(self.hasher.hash_one(key) >> 8).unwrap_or(0);
-        loop {
-            at = (at + 1).checked_rem(self.places.len())?;
-            if !is_other(*self.places.get(at)?) {
-                return self.places.get_mut(at);
-            }
-        }
+        from.iter_mut().chain(before).find(is_it)
     }
 
-    /// Makes room for another storage.
-    fn grow(&mut self, storages: &[Storage]) {
+    /// Adds the number of a storage that is none of these.
+    fn add(&mut self, number: u32, storages: &[Storage]) {
         self.count += 1;
-        if self.count * 2 <= self.places.len() {
-            return;
+        let mut added = vec![number + 1];
+        if self.count * 2 > self.places.len() {
+            let len = (self.places.len() * 2).max(64);
+            added.append(&mut std::mem::replace(&mut self.places, vec![0; len]));
         }
-        let len = (self.places.len() * 2).max(64);
-        for number in std::mem::replace(&mut self.places, vec![0; len]) {
-            let storage =
-                usize::try_from(number).ok().and_then(|number| storages.get(number.checked_sub(1)?));
-            if let Some(place) = storage.and_then(|storage| self.place(storage.key, storages)) {
-                *place = number;
-            }
+        for place in added.into_iter().filter(|place| *place > 0) {
+            let key = at(storages, place - 1).map_or(0, |storage| storage.key);
+            self.place(key, storages).into_iter().for_each(|free| *free = place);
         }
     }
 }
@@ -162,8 +156,7 @@ impl Store {
             return Err(unsound(format!("needs {len} bytes of storage {key}, which has {found}")));
         }
         // PyTorch reads the numbers of the second as those of the first.
-        let storage = usize::try_from(index).ok().and_then(|index| self.storages.get_mut(index));
-        let first = storage.map(|storage| *storage.dtype.get_or_insert(dtype));
+        let first = at_mut(&mut self.storages, index).map(|storage| *storage.dtype.get_or_insert(dtype));
         if first.is_some_and(|first| first != dtype) {
             return Err(unsound(format!("names storage {key} with another dtype than before")));
         }
@@ -177,10 +170,7 @@ impl Store {
         }
         let kind = Kind::Plain;
         let index = self.add(Storage { key, at: UNPLACED, packed: len, len, crc: 0, dtype: None, kind })?;
-        self.named.grow(&self.storages);
-        if let Some(place) = self.named.place(key, &self.storages) {
-            *place = index + 1;
-        }
+        self.named.add(index, &self.storages);
         Ok(index)
     }
 
@@ -209,8 +199,7 @@ impl Store {
     }
 
     pub fn get(&self, index: u32) -> io::Result<&Storage> {
-        let storage = usize::try_from(index).ok().and_then(|index| self.storages.get(index));
-        storage.ok_or_else(|| unsound("names a storage that does not exist"))
+        at(&self.storages, index).ok_or_else(|| unsound("names a storage that does not exist"))
     }
 
     /// Returns a storage in memory.
@@ -227,16 +216,13 @@ impl Store {
     /// with this key, or if it was taken.
     pub fn take(&mut self, key: &str) -> Option<u32> {
         let number = self.named.place(number_of(key)?, &self.storages)?.checked_sub(1)?;
-        let storage = usize::try_from(number).ok().and_then(|number| self.storages.get_mut(number))?;
+        let storage = at_mut(&mut self.storages, number)?;
         (std::mem::take(&mut storage.at) == UNPLACED).then_some(number)
     }
 
     /// Sets where a storage begins.
-    pub fn place(&mut self, index: u32, at: u64) {
-        let storage = usize::try_from(index).ok().and_then(|index| self.storages.get_mut(index));
-        if let Some(storage) = storage {
-            storage.at = at;
-        }
+    pub fn place(&mut self, index: u32, begin: u64) {
+        at_mut(&mut self.storages, index).into_iter().for_each(|storage| storage.at = begin);
     }
 
     /// Returns the least key of a storage that was named, but not taken; forgets the keys.
