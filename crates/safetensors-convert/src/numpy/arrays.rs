@@ -57,7 +57,7 @@ impl Arrays {
         let (mut tensors, mut layouts) = (Vec::with_capacity(listed.len()), Vec::with_capacity(listed.len()));
         let mut entries = Vec::with_capacity(listed.len());
         for entry in listed {
-            entries.push(entry.contents());
+            entries.push(entry.contents);
             let (tensor, layout) = described_in(&file, entry)?;
             tensors.push(tensor);
             layouts.push(layout);
@@ -135,7 +135,7 @@ fn described_in(file: &File, mut entry: Entry) -> io::Result<(Tensor, Layout)> {
     }
     let of_entry = |error| within(&format!("entry {}", quoted(&entry.name)), error);
     let (mut header, data_at) = Header::read(&mut open_entry(file, &entry)).map_err(of_entry)?;
-    check_len(&header, entry.unpacked.saturating_sub(data_at)).map_err(of_entry)?;
+    check_len(&header, entry.contents.unpacked.saturating_sub(data_at)).map_err(of_entry)?;
     header.dims.shrink_to_fit();
     let mut name = std::mem::take(&mut entry.name);
     name.truncate(name.len() - SUFFIX.len());

@@ -4,8 +4,8 @@
 //! of PyTorch's files makes tensors.
 
 use super::opcode::Opcode;
-use super::opcodes::{Argument, Op};
-use crate::error::{beyond_limit, unsound};
+use super::opcodes::{Argument, Here, Op};
+use crate::error::beyond_limit;
 use std::collections::HashMap;
 use std::io;
 
@@ -15,37 +15,6 @@ pub(super) const DEEPEST: usize = 1 << 21;
 /// groups.
 const TOGETHER: u32 = 1 << 12;
 const GROUPS: usize = 1 << 14;
-
-/// The opcode that is being executed.
-#[derive(Clone, Copy, Debug)]
-pub struct Here {
-    pub code: Opcode,
-    pub at: u64,
-    /// The offset after it.
-    pub end: u64,
-}
-
-impl Default for Here {
-    fn default() -> Self {
-        Self { code: Opcode::Stop, at: 0, end: 0 }
-    }
-}
-
-impl Here {
-    /// Returns an error about the opcode.
-    pub fn unsound(&self, what: impl AsRef<str>) -> io::Error {
-        unsound(self.sentence(what.as_ref()))
-    }
-
-    /// Returns an error about a limit that the opcode exceeds.
-    pub fn beyond(&self, what: impl AsRef<str>) -> io::Error {
-        beyond_limit(self.sentence(what.as_ref()))
-    }
-
-    fn sentence(&self, what: &str) -> String {
-        format!("opcode {} at byte {} of the pickle {what}", self.code.name(), self.at)
-    }
-}
 
 /// Makes the values of a pickle.
 pub trait Make {

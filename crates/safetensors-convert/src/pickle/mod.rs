@@ -11,7 +11,8 @@ mod opcodes;
 mod scan;
 mod text;
 
-pub(crate) use machine::{Here, Indices, Machine, Make};
+pub(crate) use machine::{Indices, Machine, Make};
+pub(crate) use opcodes::Here;
 
 pub use listed::{Listed, Rebuild};
 pub use opcode::Opcode;

@@ -2,7 +2,8 @@
 
 use super::opcode::{Form, Opcode};
 use super::text::{unescaped, unquoted};
-use crate::error::unsound;
+use crate::error::{beyond_limit, unsound};
+use crate::zip::read_full;
 use std::io::{self, BufRead, BufReader, Read};
 
 /// The longest argument that is kept, in bytes. Of longer texts and bytes, only the place is known.
@@ -57,6 +58,37 @@ pub enum Argument {
     Unknown,
 }
 
+/// The opcode that is being read or executed.
+#[derive(Clone, Copy, Debug)]
+pub struct Here {
+    pub code: Opcode,
+    pub at: u64,
+    /// The offset after it.
+    pub end: u64,
+}
+
+impl Default for Here {
+    fn default() -> Self {
+        Self { code: Opcode::Stop, at: 0, end: 0 }
+    }
+}
+
+impl Here {
+    /// Returns an error about the opcode.
+    pub fn unsound(&self, what: impl AsRef<str>) -> io::Error {
+        unsound(self.sentence(what.as_ref()))
+    }
+
+    /// Returns an error about a limit that the opcode exceeds.
+    pub fn beyond(&self, what: impl AsRef<str>) -> io::Error {
+        beyond_limit(self.sentence(what.as_ref()))
+    }
+
+    fn sentence(&self, what: &str) -> String {
+        format!("opcode {} at byte {} of the pickle {what}", self.code.name(), self.at)
+    }
+}
+
 /// Decodes the opcodes of a pickle, up to and including `STOP`.
 ///
 /// It ends after `STOP` and after an error; [`resume`](Self::resume) begins the next pickle of the source.
@@ -68,6 +100,7 @@ pub enum Argument {
 pub struct Opcodes<R> {
     source: BufReader<R>,
     at: u64,
+    here: Here,
     state: State,
     frames: Frames,
     is_lenient: bool,
@@ -86,6 +119,7 @@ impl<R: Read> Opcodes<R> {
         Self {
             source: BufReader::with_capacity(AHEAD, source),
             at: 0,
+            here: Here::default(),
             state: State::Open,
             frames: Frames::default(),
             is_lenient: false,
@@ -153,8 +187,166 @@ impl<R: Read> Opcodes<R> {
         let Some(code) = Opcode::of(byte) else {
             return Err(unsound(format!("byte {byte:#04x} at byte {at} of the pickle is not an opcode")));
         };
-        let argument = Arguments { opcodes: self, code, at }.read()?;
-        Ok(Op { at, code, argument })
+        self.here = Here { code, at, end: self.at };
+        Ok(Op { at, code, argument: self.argument()? })
+    }
+
+    fn argument(&mut self) -> io::Result<Argument> {
+        match self.here.code.form() {
+            Form::Nothing => Ok(Argument::None),
+            Form::Unsigned(width) => Ok(Argument::Int(self.number(width)?.into())),
+            Form::Signed => Ok(Argument::Int(i32::from_le_bytes(self.array()?).into())),
+            Form::Float => Ok(Argument::Float(f64::from_be_bytes(self.array()?))),
+            Form::Long(width) => self.long(width),
+            Form::Text(width) | Form::OldText(width) => self.sized(width, texts),
+            Form::Bytes(width) => self.sized(width, Argument::Bytes),
+            Form::TwoLines => self.names(),
+            Form::Line => self.in_line(|line| Some(texts(line))),
+            Form::IntLine => self.in_line(|line| int(&line)),
+            Form::LongLine => {
+                let at = self.at;
+                self.in_line(|line| long(&line, at))
+            }
+            Form::IndexLine => self.index(),
+            Form::FloatLine => self.in_line(|line| float(&line)),
+            Form::QuotedLine => self.in_line(|line| unquoted(&line).map(texts)),
+            Form::EscapedLine => self.in_line(|line| unescaped(&line).map(Argument::Text)),
+        }
+    }
+
+    fn truncated(&self) -> io::Error {
+        self.here.unsound("is truncated")
+    }
+
+    fn invalid(&self) -> io::Error {
+        self.here.unsound("has an invalid argument")
+    }
+
+    /// Fills the buffer.
+    fn exact(&mut self, buffer: &mut [u8]) -> io::Result<()> {
+        let len = read_full(&mut self.source, buffer)?;
+        self.at += len as u64;
+        if len < buffer.len() { Err(self.truncated()) } else { Ok(()) }
+    }
+
+    fn array<const LEN: usize>(&mut self) -> io::Result<[u8; LEN]> {
+        let mut array = [0; LEN];
+        self.exact(&mut array).map(|()| array)
+    }
+
+    /// Reads an unsigned integer of `width` bytes.
+    fn number(&mut self, width: usize) -> io::Result<u64> {
+        let mut bytes = [0; 8];
+        self.exact(&mut bytes[..width.min(8)]).map(|()| u64::from_le_bytes(bytes))
+    }
+
+    /// Reads the length of an argument. That of old texts and of integers is signed.
+    fn len(&mut self, width: usize) -> io::Result<u64> {
+        let len = self.number(width)?;
+        let is_signed = matches!(self.here.code.form(), Form::OldText(_) | Form::Long(_));
+        match is_signed && len > u64::from(i32::MAX.unsigned_abs()) {
+            true => Err(self.invalid()),
+            false => Ok(len),
+        }
+    }
+
+    /// Reads bytes after their length, or skips them if they are too long to be kept.
+    fn sized(&mut self, width: usize, kept: impl FnOnce(Vec<u8>) -> Argument) -> io::Result<Argument> {
+        let len = self.len(width)?;
+        match usize::try_from(len) {
+            Ok(len) if len <= KEPT => {
+                let mut bytes = vec![0; len];
+                self.exact(&mut bytes)?;
+                Ok(kept(bytes))
+            }
+            _ => self.skip(len),
+        }
+    }
+
+    fn skip(&mut self, len: u64) -> io::Result<Argument> {
+        let at = self.at;
+        self.at += io::copy(&mut (&mut self.source).take(len), &mut io::sink())?;
+        if self.at - at < len { Err(self.truncated()) } else { Ok(Argument::Skipped { at, len }) }
+    }
+
+    fn long(&mut self, width: usize) -> io::Result<Argument> {
+        let len = self.len(width)?;
+        let mut bytes = [0; 16];
+        match usize::try_from(len) {
+            Ok(0) => Ok(Argument::Int(0)),
+            Ok(len) if len <= bytes.len() => {
+                self.exact(&mut bytes[..len])?;
+                let unused = (bytes.len() - len) * 8;
+                Ok(Argument::Int((i128::from_le_bytes(bytes) << unused) >> unused))
+            }
+            _ => self.skip(len),
+        }
+    }
+
+    /// Reads a line, without its end, as an argument. A line that is too long is skipped.
+    fn in_line(&mut self, read: impl FnOnce(Vec<u8>) -> Option<Argument>) -> io::Result<Argument> {
+        let (kept, skipped) = self.line()?;
+        match skipped.or_else(|| read(kept)) {
+            Some(argument) => Ok(argument),
+            None if self.is_lenient => Ok(Argument::Unknown),
+            None => Err(self.invalid()),
+        }
+    }
+
+    fn index(&mut self) -> io::Result<Argument> {
+        if !self.is_lenient {
+            return self.in_line(|line| decimal(&line).filter(|&index| index >= 0).map(Argument::Int));
+        }
+        Ok(match self.line()? {
+            (kept, None) => python_int(&kept).map_or(Argument::Unknown, Argument::Int),
+            (kept, Some(skipped)) if may_be_index(&kept) => skipped,
+            _ => Argument::Unknown,
+        })
+    }
+
+    fn names(&mut self) -> io::Result<Argument> {
+        let ((module, long), (name, long_name)) = (self.line()?, self.line()?);
+        if let (false, Some(skipped)) = (self.is_lenient, long.as_ref().or(long_name.as_ref())) {
+            return Ok(skipped.clone());
+        }
+        if module.is_empty() && self.fill()?.is_empty() {
+            return Err(self.truncated());
+        }
+        // Of a long one, the beginning, which is the module that is imported first.
+        let text = |mut kept: Vec<u8>, is_long| {
+            kept.truncate(if is_long { SHOWN } else { KEPT });
+            let lossy = |bytes: &[u8]| is_long.then(|| String::from_utf8_lossy(bytes).into_owned());
+            String::from_utf8(kept).or_else(|error| lossy(error.as_bytes()).ok_or(error)).ok()
+        };
+        let names = text(module, long.is_some()).zip(text(name, long_name.is_some()));
+        let (module, name) = names.ok_or_else(|| self.invalid())?;
+        Ok(Argument::Name { module, name })
+    }
+
+    /// Reads a line without its end. One that is too long is skipped, and its beginning is kept.
+    fn line(&mut self) -> io::Result<(Vec<u8>, Option<Argument>)> {
+        let (at, mut kept) = (self.at, Vec::new());
+        loop {
+            let is_lenient = self.is_lenient;
+            let ready = self.fill()?;
+            if ready.is_empty() && !is_lenient {
+                return Err(self.truncated());
+            }
+            let is_end = ready.is_empty();
+            let end = ready.iter().position(|&byte| byte == b'\n');
+            let len = end.unwrap_or(ready.len());
+            // One byte more shows that it is too long.
+            let room = (KEPT + 1).saturating_sub(kept.len());
+            kept.extend_from_slice(&ready[..len.min(room)]);
+            self.consume(len + usize::from(end.is_some()));
+            if is_end || end.is_some() {
+                let len = (self.at - at).saturating_sub(1);
+                let skipped = (kept.len() > KEPT).then_some(Argument::Skipped { at, len });
+                // As in Python, which drops the last byte, whatever it is.
+                kept.truncate(usize::try_from(len).unwrap_or(usize::MAX));
+                return Ok((kept, skipped));
+            }
+        }
     }
 }
 
@@ -213,237 +405,6 @@ impl Frames {
             self.end = self.end.max(reaches);
         }
         Ok(())
-    }
-}
-
-/// Reads the argument of one opcode.
-struct Arguments<'o, R> {
-    opcodes: &'o mut Opcodes<R>,
-    code: Opcode,
-    at: u64,
-}
-
-impl<R: Read> Arguments<'_, R> {
-    fn read(&mut self) -> io::Result<Argument> {
-        match self.code.form() {
-            Form::Nothing => Ok(Argument::None),
-            Form::Unsigned(width) => Ok(Argument::Int(self.number(width)?.into())),
-            Form::Signed => Ok(Argument::Int(i32::from_le_bytes(self.array()?).into())),
-            Form::Float => Ok(Argument::Float(f64::from_be_bytes(self.array()?))),
-            Form::Long(width) => self.long(width),
-            Form::Text(width) => self.sized(width, texts),
-            Form::OldText(width) => self.old_text(width),
-            Form::Bytes(width) => self.sized(width, Argument::Bytes),
-            Form::TwoLines => self.names(),
-            Form::Line => self.in_line(|line| Some(texts(line))),
-            Form::IntLine => self.number_in_line(int),
-            Form::LongLine => {
-                let at = self.opcodes.at;
-                self.number_in_line(|line| long(line, at))
-            }
-            Form::IndexLine => self.index(),
-            Form::FloatLine => self.number_in_line(float),
-            Form::QuotedLine => self.in_line(|line| unquoted(&line).map(texts)),
-            Form::EscapedLine => self.in_line(|line| unescaped(&line).map(Argument::Text)),
-        }
-    }
-
-    fn sentence(&self, what: &str) -> String {
-        format!("opcode {} at byte {} of the pickle {what}", self.code.name(), self.at)
-    }
-
-    fn truncated(&self) -> io::Error {
-        unsound(self.sentence("is truncated"))
-    }
-
-    fn invalid(&self) -> io::Error {
-        unsound(self.sentence("has an invalid argument"))
-    }
-
-    /// Fills the buffer.
-    fn exact(&mut self, buffer: &mut [u8]) -> io::Result<()> {
-        let mut filled = 0;
-        while filled < buffer.len() {
-            let ready = self.opcodes.fill()?;
-            let len = ready.len().min(buffer.len() - filled);
-            if len == 0 {
-                return Err(self.truncated());
-            }
-            buffer[filled..filled + len].copy_from_slice(&ready[..len]);
-            self.opcodes.consume(len);
-            filled += len;
-        }
-        Ok(())
-    }
-
-    fn array<const LEN: usize>(&mut self) -> io::Result<[u8; LEN]> {
-        let mut array = [0; LEN];
-        self.exact(&mut array)?;
-        Ok(array)
-    }
-
-    /// Reads an unsigned integer of `width` bytes.
-    fn number(&mut self, width: usize) -> io::Result<u64> {
-        let mut bytes = [0; 8];
-        self.exact(&mut bytes[..width.min(8)])?;
-        Ok(u64::from_le_bytes(bytes))
-    }
-
-    /// Reads bytes after their length, or skips them if they are too long to be kept.
-    fn sized(&mut self, width: usize, kept: impl FnOnce(Vec<u8>) -> Argument) -> io::Result<Argument> {
-        let len = self.number(width)?;
-        match usize::try_from(len) {
-            Ok(len) if len <= KEPT => {
-                let mut bytes = vec![0; len];
-                self.exact(&mut bytes)?;
-                Ok(kept(bytes))
-            }
-            _ => self.skip(len),
-        }
-    }
-
-    fn skip(&mut self, len: u64) -> io::Result<Argument> {
-        let (at, mut left) = (self.opcodes.at, len);
-        while left > 0 {
-            let ready = self.opcodes.fill()?.len();
-            if ready == 0 {
-                return Err(self.truncated());
-            }
-            let len = usize::try_from(left).unwrap_or(usize::MAX).min(ready);
-            self.opcodes.consume(len);
-            left -= len as u64;
-        }
-        Ok(Argument::Skipped { at, len })
-    }
-
-    /// Reads a text whose length of 4 bytes is signed.
-    fn old_text(&mut self, width: usize) -> io::Result<Argument> {
-        match width {
-            4 => {
-                let len = i32::from_le_bytes(self.array()?);
-                let len = usize::try_from(len).map_err(|_| self.invalid())?;
-                if len > KEPT {
-                    return self.skip(len as u64);
-                }
-                let mut bytes = vec![0; len];
-                self.exact(&mut bytes)?;
-                Ok(texts(bytes))
-            }
-            _ => self.sized(width, texts),
-        }
-    }
-
-    fn long(&mut self, width: usize) -> io::Result<Argument> {
-        let len = self.number(width)?;
-        // The length of 4 bytes is signed.
-        if len > u64::from(i32::MAX.unsigned_abs()) {
-            return Err(self.invalid());
-        }
-        let mut bytes = [0; 16];
-        match usize::try_from(len) {
-            Ok(0) => Ok(Argument::Int(0)),
-            Ok(len) if len <= bytes.len() => {
-                self.exact(&mut bytes[..len])?;
-                let unused = (bytes.len() - len) * 8;
-                Ok(Argument::Int((i128::from_le_bytes(bytes) << unused) >> unused))
-            }
-            _ => self.skip(len),
-        }
-    }
-
-    /// Reads a line, without its end, as an argument. A line that is too long is skipped.
-    fn in_line(&mut self, read: impl FnOnce(Vec<u8>) -> Option<Argument>) -> io::Result<Argument> {
-        let Line { kept, skipped } = self.line()?;
-        match skipped.or_else(|| read(kept)) {
-            Some(argument) => Ok(argument),
-            None if self.opcodes.is_lenient => Ok(Argument::Unknown),
-            None => Err(self.invalid()),
-        }
-    }
-
-    /// The same for a number. One with letters that no number has ends every program.
-    fn number_in_line(&mut self, read: impl FnOnce(&[u8]) -> Option<Argument>) -> io::Result<Argument> {
-        let mut may_be_number = false;
-        let argument = self.in_line(|line| {
-            let text = line.split(|&byte| byte == 0).next().unwrap_or_default();
-            let has_number = |byte: &u8| b"abcdefilnotxy".contains(&byte.to_ascii_lowercase());
-            may_be_number = text.iter().all(|byte| !byte.is_ascii_alphabetic() || has_number(byte));
-            read(&line)
-        })?;
-        if may_be_number || matches!(argument, Argument::Skipped { .. }) {
-            Ok(argument)
-        } else {
-            Err(self.invalid())
-        }
-    }
-
-    fn index(&mut self) -> io::Result<Argument> {
-        if !self.opcodes.is_lenient {
-            return self.in_line(|line| decimal(&line).filter(|&index| index >= 0).map(Argument::Int));
-        }
-        let Line { kept, skipped } = self.line()?;
-        Ok(match skipped {
-            None => python_int(&kept).map_or(Argument::Unknown, Argument::Int),
-            Some(skipped) if may_be_index(&kept) => skipped,
-            Some(_) => Argument::Unknown,
-        })
-    }
-
-    fn names(&mut self) -> io::Result<Argument> {
-        let (module, name) = (self.line()?, self.line()?);
-        if !self.opcodes.is_lenient
-            && let Some(skipped) = module.skipped.as_ref().or(name.skipped.as_ref())
-        {
-            return Ok(skipped.clone());
-        }
-        if module.kept.is_empty() && self.opcodes.fill()?.is_empty() {
-            return Err(self.truncated());
-        }
-        let names = module.text().zip(name.text()).ok_or_else(|| self.invalid())?;
-        Ok(Argument::Name { module: names.0, name: names.1 })
-    }
-
-    /// Reads a line without its end. Of one that is too long, the beginning is kept.
-    fn line(&mut self) -> io::Result<Line> {
-        let (at, mut kept) = (self.opcodes.at, Vec::new());
-        loop {
-            let is_lenient = self.opcodes.is_lenient;
-            let ready = self.opcodes.fill()?;
-            if ready.is_empty() && !is_lenient {
-                return Err(self.truncated());
-            }
-            let is_end = ready.is_empty();
-            let end = ready.iter().position(|&byte| byte == b'\n');
-            let len = end.unwrap_or(ready.len());
-            // One byte more shows that it is too long.
-            let room = (KEPT + 1).saturating_sub(kept.len());
-            kept.extend_from_slice(&ready[..len.min(room)]);
-            self.opcodes.consume(len + usize::from(end.is_some()));
-            if is_end || end.is_some() {
-                let len = (self.opcodes.at - at).saturating_sub(1);
-                let skipped = (kept.len() > KEPT).then_some(Argument::Skipped { at, len });
-                // As in Python, which drops the last byte, whatever it is.
-                kept.truncate(usize::try_from(len).unwrap_or(usize::MAX));
-                return Ok(Line { kept, skipped });
-            }
-        }
-    }
-}
-
-/// A line, or the beginning of one that is too long to be kept.
-struct Line {
-    kept: Vec<u8>,
-    skipped: Option<Argument>,
-}
-
-impl Line {
-    /// Returns the text; of a long one, the beginning, which is the module that is imported first.
-    fn text(mut self) -> Option<String> {
-        if self.skipped.is_some() {
-            self.kept.truncate(SHOWN);
-            return Some(String::from_utf8_lossy(&self.kept).into_owned());
-        }
-        String::from_utf8(self.kept).ok()
     }
 }
 

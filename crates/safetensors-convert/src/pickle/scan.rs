@@ -6,9 +6,9 @@
 //! uses something unknown is listed without a name, and as not on the closed list.
 
 use super::listed::Listed;
-use super::machine::{Here, Machine, Make};
+use super::machine::{Machine, Make};
 use super::opcode::Opcode;
-use super::opcodes::{Argument, Frames, Op, Opcodes};
+use super::opcodes::{Argument, Frames, Here, Op, Opcodes};
 use crate::error::beyond_limit;
 use std::collections::HashMap;
 use std::io::{self, Read};

@@ -122,14 +122,10 @@ impl Store {
     /// Creates the list of an archive's storages from the keys of its entries.
     pub fn of_archive(mut entries: Vec<(u64, Entry)>) -> Self {
         entries.sort_unstable_by_key(|(key, _)| *key);
-        let storage = |(key, entry): (u64, Entry)| Storage {
-            key,
-            at: entry.at,
-            packed: entry.packed,
-            len: entry.unpacked,
-            crc: entry.crc,
-            dtype: None,
-            kind: if entry.is_deflated { Kind::Deflated } else { Kind::Stored },
+        let storage = |(key, entry): (u64, Entry)| {
+            let Contents { is_deflated, crc, packed, unpacked: len, at } = entry.contents;
+            let kind = if is_deflated { Kind::Deflated } else { Kind::Stored };
+            Storage { key, at, packed, len, crc, dtype: None, kind }
         };
         let mut storages: Vec<Storage> = entries.into_iter().map(storage).collect();
         // They were collected in the memory of the entries, which is twice as large.
@@ -282,13 +278,12 @@ pub(super) fn layout(file: &File) -> io::Result<Layout> {
             Part::Unused => {}
         }
     }
-    let Some(Entry { is_deflated, crc, packed, unpacked, at, name: pickle_name, .. }) = pickle else {
+    let Some(Entry { contents: pickle, name: pickle_name, .. }) = pickle else {
         return Err(unsound(format!(
             "the archive has no entry {}, which every file of this format has",
             quoted(&format!("{prefix}data.pkl"))
         )));
     };
-    let pickle = Contents { is_deflated, crc, packed, unpacked, at };
     Ok(Layout { store: Store::of_archive(storages), pickle_name, pickle, prefix, is_big })
 }
 
@@ -311,7 +306,9 @@ fn part(prefix: &str, entry: &Entry) -> io::Result<Part> {
         "version" | ".data/version" => return Ok(Part::Version),
         "byteorder" => return Ok(Part::ByteOrder),
         ".format_version" | ".storage_alignment" | ".data/serialization_id" => return Ok(Part::Unused),
-        _ if entry.unpacked == 0 && (rest.is_empty() || rest.ends_with('/')) => return Ok(Part::Unused),
+        _ if entry.contents.unpacked == 0 && (rest.is_empty() || rest.ends_with('/')) => {
+            return Ok(Part::Unused);
+        }
         _ => {}
     }
     if let Some(key) = rest.strip_prefix("data/") {
@@ -328,8 +325,8 @@ fn part(prefix: &str, entry: &Entry) -> io::Result<Part> {
 
 fn word(file: &File, entry: &Entry) -> io::Result<String> {
     let name = quoted(&entry.name);
-    if entry.unpacked > SHORT {
-        return Err(unsound(format!("entry {name} has {} bytes, too many", entry.unpacked)));
+    if entry.contents.unpacked > SHORT {
+        return Err(unsound(format!("entry {name} has {} bytes, too many", entry.contents.unpacked)));
     }
     let mut bytes = Vec::new();
     open_entry(file, entry).read_to_end(&mut bytes)?;

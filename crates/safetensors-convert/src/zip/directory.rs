@@ -32,26 +32,10 @@ const LONGEST_LOCAL: usize = 2 * 65_535;
 pub struct Entry {
     /// The name as the archive has it.
     pub name: String,
-    /// Whether it is deflated; otherwise it is stored.
-    pub is_deflated: bool,
-    /// The CRC-32 of the unpacked bytes.
-    pub crc: u32,
-    /// The size in the archive.
-    pub packed: u64,
-    /// The unpacked size.
-    pub unpacked: u64,
-    /// The offset of its bytes.
-    pub at: u64,
+    /// Where its bytes are, and what they must be.
+    pub contents: Contents,
     /// The offset of its own header.
     header_at: u64,
-}
-
-impl Entry {
-    /// Returns where its bytes are, and what they must be.
-    pub fn contents(&self) -> Contents {
-        let Self { is_deflated, crc, packed, unpacked, at, .. } = *self;
-        Contents { is_deflated, crc, packed, unpacked, at }
-    }
 }
 
 /// Reads the list of an archive, and the header of every entry.
@@ -228,7 +212,8 @@ impl Entry {
             return Err(unsound(format!("entry {shown} claims {packed} bytes, more than the archive has")));
         }
         let header_at = record.local_header_offset();
-        Ok(Self { name, is_deflated, crc: record.crc32(), packed, unpacked, at, header_at })
+        let contents = Contents { is_deflated, crc: record.crc32(), packed, unpacked, at };
+        Ok(Self { name, contents, header_at })
     }
 }
 
@@ -279,7 +264,7 @@ fn check_overlaps(entries: &[Entry]) -> io::Result<()> {
     sorted.sort_by_key(|entry| entry.header_at);
     for pair in sorted.windows(2) {
         let [first, second] = pair else { continue };
-        if first.at + first.packed > second.header_at {
+        if first.contents.at + first.contents.packed > second.header_at {
             let (first, second) = (quoted(&first.name), quoted(&second.name));
             return Err(unsound(format!("entries {first} and {second} of the archive share bytes")));
         }

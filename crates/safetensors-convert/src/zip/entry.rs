@@ -26,18 +26,22 @@ pub struct Contents {
 
 /// Opens an entry. Its last byte is returned only if all bytes match the archive's length and checksum.
 pub fn open_entry<'f>(file: &'f File, entry: &Entry) -> impl Read + use<'f> {
-    open_contents(file, entry.name.clone(), entry.contents())
+    open_contents(file, entry.name.clone(), entry.contents)
 }
 
 /// Opens the contents of an entry with this name, as [`open_entry`] does.
 pub fn open_contents<'f>(file: &'f File, name: String, contents: Contents) -> impl Read + use<'f> {
-    let part = Part::new(file, contents.at, contents.packed);
-    let source: Box<dyn Read + 'f> = match contents.is_deflated {
+    let Contents { is_deflated, crc, packed, unpacked: left, at } = contents;
+    Checked { source: CrcReader::new(unchecked(file, at, packed, is_deflated)), name, left, crc }
+}
+
+/// Opens bytes of a file that are deflated or stored, and does not check them.
+pub(super) fn unchecked(file: &File, at: u64, packed: u64, is_deflated: bool) -> Box<dyn Read + '_> {
+    let part = Part::new(file, at, packed);
+    match is_deflated {
         true => Box::new(DeflateDecoder::new(BufReader::with_capacity(1 << 16, part))),
         false => Box::new(part),
-    };
-    let source = CrcReader::new(source);
-    Checked { source, name, left: contents.unpacked, crc: contents.crc }
+    }
 }
 
 struct Checked<'f> {

@@ -19,8 +19,8 @@ pub fn most_unpacked(len: u64) -> u64 {
 /// # Errors
 /// [`io::ErrorKind::QuotaExceeded`] if the deflated entries of an archive of `len` bytes do.
 pub fn check_ratio(entries: &[Entry], len: u64) -> io::Result<()> {
-    let deflated = entries.iter().filter(|entry| entry.is_deflated);
-    let unpacked = deflated.fold(0_u64, |sum, entry| sum.saturating_add(entry.unpacked));
+    let deflated = entries.iter().filter(|entry| entry.contents.is_deflated);
+    let unpacked = deflated.fold(0_u64, |sum, entry| sum.saturating_add(entry.contents.unpacked));
     let most = most_unpacked(len);
     match unpacked > most {
         true => Err(beyond_limit(format!(

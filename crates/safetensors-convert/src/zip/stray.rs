@@ -2,11 +2,11 @@
 //! would read.
 
 use super::directory::LONGEST_END;
+use super::entry::unchecked;
 use super::part::{Part, read_full};
 use crate::error::beyond_limit;
-use flate2::bufread::DeflateDecoder;
 use std::fs::File;
-use std::io::{self, BufReader, Read};
+use std::io::{self, Read};
 
 /// What an entry's own header begins with.
 const SIGNATURE: &[u8; 4] = b"PK\x03\x04";
@@ -57,12 +57,7 @@ pub fn strays(file: &File) -> io::Result<impl Iterator<Item = io::Result<Stray>>
 
 /// Opens the bytes of an entry, and does not check them.
 pub fn open_stray<'f>(file: &'f File, stray: &Stray) -> impl Read + use<'f> {
-    let part = Part::new(file, stray.at, stray.packed);
-    let source: Box<dyn Read + 'f> = match stray.is_deflated {
-        true => Box::new(DeflateDecoder::new(BufReader::with_capacity(1 << 16, part))),
-        false => Box::new(part),
-    };
-    source
+    unchecked(file, stray.at, stray.packed, stray.is_deflated)
 }
 
 /// Returns the offsets of all signatures.
