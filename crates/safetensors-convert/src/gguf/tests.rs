@@ -370,7 +370,7 @@ fn invalid_tensors_are_rejected() {
     assert_eq!(of(&[one("a", 96)]), "tensor \"a\": its 32 bytes at offset 96 exceed the 96 bytes of data");
     assert!(of(&[one("a", u64::MAX - 31)]).contains("exceed the 96 bytes"));
     assert!(of(&[tensor("a", &[1 << 40], Kind::F32, 0)]).contains("exceed the 96 bytes"));
-    for dims in [&[1 << 32, 1 << 32][..], &[1 << 63, 2, 0], &[u64::MAX]] {
+    for dims in [&[1 << 32, 1 << 32][..], &[1 << 63, 2, 0], &[0, 1 << 63, 4], &[1 << 62], &[u64::MAX]] {
         assert!(of(&[tensor("a", dims, Kind::F32, 0)]).contains("more bytes than fit into 64 bits"));
     }
     assert!(of(&[tensor("a", &[33], Kind::Q8_0, 0)]).contains("its rows have 33 elements"));

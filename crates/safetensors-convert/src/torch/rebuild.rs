@@ -23,9 +23,8 @@ pub(super) const MOST: usize = 2_000_000;
 const AXES: usize = 64;
 /// The largest number of items that calls may look at.
 const WORK: usize = 1 << 26;
-/// The longest text that is kept, in bytes, and the longest bytes. Of others only the place is known.
+/// The longest text that is kept, in bytes. Of others, and of bytes, only the place is known.
 pub(super) const KEPT: usize = 4096;
-const KEPT_BYTES: usize = 64;
 /// The largest number of bytes of all values, ...
 const LIMIT: usize = 32 << 20;
 /// ... and how many more for each tensor.
@@ -218,9 +217,6 @@ impl Make for Reader<'_> {
             (_, Argument::Int(value)) => i64::try_from(value).map_or(Value::Other("int"), Value::Int),
             (_, Argument::Float(value)) => Value::Float(value),
             (_, Argument::Text(text)) if text.len() <= KEPT => Value::Text(text.into()),
-            (_, Argument::Bytes(bytes)) if is_bytes && bytes.len() <= KEPT_BYTES => {
-                Value::Bytes(bytes.into())
-            }
             (Long | Long1 | Long4, Argument::Skipped { .. }) => Value::Other("int"),
             (_, Argument::Text(text)) if has_length => long(text.len() as u64),
             (_, Argument::Bytes(bytes)) if has_length => long(bytes.len() as u64),

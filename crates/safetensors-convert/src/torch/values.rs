@@ -25,9 +25,9 @@ pub(super) enum Value {
     Text(Rc<str>),
     /// A text in a line whose bytes are not UTF-8. It has escapes, so that its bytes are not in the pickle.
     NotText,
-    /// Short bytes.
+    /// The bytes of a short text.
     Bytes(Rc<[u8]>),
-    /// A text, or bytes, of which only the place and the length in the pickle are known.
+    /// A long text, or bytes, of which only the place and the length in the pickle are known.
     LongText(u64, u64),
     LongBytes(u64, u64),
     /// Bytes that are spelled as a text in UTF-8, whose characters they are.
