@@ -25,10 +25,14 @@ impl Tensor {
 
     /// Returns the length of the elements in bytes. Readers reject tensors whose length does not fit.
     pub fn byte_len(&self) -> u64 {
-        let elements = self.dims.iter().try_fold(1_u64, |product, dim| product.checked_mul(*dim));
-        let bits = elements.and_then(|elements| elements.checked_mul(u64::from(self.dtype.bits())));
-        bits.map_or(u64::MAX, |bits| bits / 8)
+        byte_len(self.dtype, &self.dims).unwrap_or(u64::MAX)
     }
+}
+
+/// Returns the length of a tensor in bytes, whose number of bits fits 64 bits.
+pub(crate) fn byte_len(dtype: Dtype, dims: &[u64]) -> Option<u64> {
+    let elements = dims.iter().try_fold(1_u64, |product, dim| product.checked_mul(*dim))?;
+    Some(elements.checked_mul(u64::from(dtype.bits()))? / 8)
 }
 
 /// An open file of another format, converted while it is read.

@@ -46,7 +46,6 @@
 //! at most 24 MiB, which is more than the largest tokenizers need; [`Options`] can leave them out. Arrays are
 //! at most 64 deep.
 
-mod check;
 mod elements;
 mod input;
 mod kind;

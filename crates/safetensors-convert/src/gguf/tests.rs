@@ -1,8 +1,8 @@
 //! Files that are sound, and files that are not.
 
 use super::quants::dequantise;
-use super::{Gguf, Kind, Options, Plan, Quantised, Split, TYPES};
-use crate::samples::{file, noise};
+use super::{Gguf, Kind, Options, Plan, Quantised, Split, TYPES, Writer};
+use crate::samples::{file, noise, read};
 use crate::source::{Tensor, TensorSource};
 use embedded_safetensors::Dtype;
 use std::io::{self, ErrorKind, Read};
@@ -65,9 +65,7 @@ fn limit(bytes: &[u8]) -> String {
 }
 
 fn elements(source: &Gguf, index: usize) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    source.read(index).and_then(|mut reader| reader.read_to_end(&mut bytes)).expect("elements");
-    bytes
+    read(source, index).expect("elements")
 }
 
 /// A file with a bit of everything.
@@ -245,8 +243,7 @@ fn files_that_become_shorter_are_an_error() {
         let file = file(&gguf(&[], &[tensor("t", &[32, 4], kind, 0)], 1024));
         let source = Gguf::open(file.try_clone().expect("open"), &Options::default()).expect("sound");
         file.set_len(100).expect("shorter");
-        let error = source.read(0).and_then(|mut reader| reader.read_to_end(&mut Vec::new()));
-        let message = error.expect_err("shorter").to_string();
+        let message = read(&source, 0).expect_err("shorter").to_string();
         assert!(message.starts_with("tensor \"t\": the file has become shorter"), "{message}");
     }
 }
@@ -514,13 +511,15 @@ fn untyped_metadata_is_named() {
 fn tensors_with_other_lengths_are_not_written() {
     let tensors = [Tensor { name: "t".to_owned(), dtype: Dtype::F32, dims: vec![2] }];
     let begin = || Plan::new(&tensors, &[]).and_then(|plan| plan.begin(Vec::new())).expect("a plan");
-    for (bytes, what) in [(&[0; 7][..], "fewer"), (&[0; 9], "more")] {
-        let message = begin().write(&mut &*bytes).expect_err("another length").to_string();
-        assert_eq!(message, format!("tensor \"t\": its source has {what} than its 8 bytes"));
+    let write =
+        |writer: &mut Writer<'_, _>, len| writer.write_with::<io::Error>(|out| out.write_all(&[0; 9][..len]));
+    for len in [7, 9] {
+        let message = write(&mut begin(), len).expect_err("another length").to_string();
+        assert_eq!(message, format!("tensor \"t\": {len} bytes are given, but it has 8"));
     }
     assert!(begin().finish().is_err());
     let mut writer = begin();
-    writer.write(&mut &[0; 8][..]).expect("the same length");
-    assert!(writer.write(&mut &[][..]).is_err());
+    write(&mut writer, 8).expect("the same length");
+    assert!(write(&mut writer, 0).is_err());
     assert_eq!(writer.finish().expect("complete").len(), 64 + 32);
 }

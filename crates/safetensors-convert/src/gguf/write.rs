@@ -9,14 +9,10 @@ use crate::counted::Counted;
 use crate::error::{beyond_limit, unsound};
 use crate::source::{Tensor, TensorSource};
 use crate::text::quoted;
-use crate::zip::read_full;
 use embedded_safetensors::Dtype;
 use embedded_safetensors::write::TensorSpec;
 use std::collections::HashMap;
 use std::io::{self, Read, Write};
-
-/// Bytes copied at a time.
-const CHUNK: usize = 1 << 16;
 
 /// A validated file that has not been written: tensors in the given order, and metadata from
 /// `__metadata__`.
@@ -105,7 +101,7 @@ impl<'a> Plan<'a> {
         let count = self.tensors.len();
         let mut writer = self.begin(sink)?;
         for index in 0..count {
-            writer.write(&mut *source.read(index)?)?;
+            writer.write_with(|out| io::copy(&mut source.read(index)?, out).map(drop))?;
         }
         writer.finish()
     }
@@ -274,35 +270,6 @@ pub struct Writer<'a, W> {
 }
 
 impl<W: Write> Writer<'_, W> {
-    /// Writes the next tensor: all bytes of a reader, as safetensors has them.
-    ///
-    /// # Errors
-    /// Those of the reader and the sink; the reader has more or fewer bytes than the tensor; there is no next
-    /// tensor.
-    pub fn write(&mut self, elements: &mut dyn Read) -> io::Result<()> {
-        let found = self.plan.tensors.get(self.next).zip(self.plan.stored.get(self.next));
-        let (tensor, (_, len)) = found.ok_or_else(|| io::Error::other("all tensors have been written"))?;
-        let wrong = |what| {
-            let name = quoted(tensor.name());
-            unsound(format!("tensor {name}: its source has {what} than its {len} bytes"))
-        };
-        let (mut left, mut buffer) = (*len, vec![0; CHUNK]);
-        while left > 0 {
-            let most = usize::try_from(left).unwrap_or(usize::MAX).min(CHUNK);
-            let read = read_full(elements, &mut buffer[..most])?;
-            if read < most {
-                return Err(wrong("fewer"));
-            }
-            self.sink.write_all(&buffer[..read])?;
-            left -= read as u64;
-        }
-        if read_full(elements, &mut buffer[..1])? > 0 {
-            return Err(wrong("more"));
-        }
-        self.next += 1;
-        pad(*len, self.plan.alignment, &mut self.sink)
-    }
-
     /// Writes the next tensor, whose bytes `fill` writes as safetensors has them.
     ///
     /// # Errors

@@ -5,9 +5,9 @@ use crate::error::{unsound, within};
 use crate::source::no_tensor;
 use crate::strided::{Strided, fortran, is_contiguous};
 use crate::text::quoted;
-use crate::zip::{Contents, Entry, Exact, Part, check_ratio, entries, open_contents, open_entry};
+use crate::zip::{Contents, Exact, Part, check_ratio, entries, open_contents, open_entry};
 use crate::{Tensor, TensorSource};
-use std::borrow::Borrow;
+use embedded_safetensors::Dtype;
 use std::fs::File;
 use std::io::{self, Read};
 
@@ -20,15 +20,15 @@ pub struct Arrays {
     file: File,
     tensors: Vec<Tensor>,
     layouts: Vec<Layout>,
-    /// The entries of an archive, whose names are those of the tensors; otherwise empty.
-    entries: Vec<Contents>,
 }
 
-/// What an array's header says besides its dtype and its shape.
+/// Where an array is, and what its header says besides its dtype and its shape.
 #[derive(Clone, Copy, Debug)]
 struct Layout {
-    /// The length of the header, which is at most a mebibyte.
-    data_at: u32,
+    /// Its entry in an archive, whose name is that of the tensor.
+    entry: Option<Contents>,
+    /// The length of the header.
+    data_at: u64,
     order: Order,
     is_fortran: bool,
 }
@@ -40,10 +40,8 @@ impl Arrays {
     /// [`io::ErrorKind::InvalidData`] if the file is invalid, or if safetensors cannot hold its contents.
     pub fn open_one(file: File, name: &str) -> io::Result<Self> {
         let len = file.metadata()?.len();
-        let (header, data_at) = Header::read(&mut Part::new(&file, 0, len))?;
-        check_len(&header, len.saturating_sub(data_at))?;
-        let (tensor, layout) = described(name.to_owned(), header, data_at)?;
-        Ok(Self { file, tensors: vec![tensor], layouts: vec![layout], entries: Vec::new() })
+        let (dtype, dims, layout) = described(&mut Part::new(&file, 0, len), len, None)?;
+        Ok(Self { file, tensors: vec![Tensor { name: name.to_owned(), dtype, dims }], layouts: vec![layout] })
     }
 
     /// Opens a `.npz`.
@@ -52,43 +50,45 @@ impl Arrays {
     /// As [`open_one`](Self::open_one); [`io::ErrorKind::QuotaExceeded`] if it unpacks to far more than its
     /// length.
     pub fn open_many(file: File) -> io::Result<Self> {
-        let listed = entries(&file)?;
-        check_ratio(&listed, file.metadata()?.len())?;
-        let (mut tensors, mut layouts) = (Vec::with_capacity(listed.len()), Vec::with_capacity(listed.len()));
-        let mut entries = Vec::with_capacity(listed.len());
-        for entry in listed {
-            entries.push(entry.contents);
-            let (tensor, layout) = described_in(&file, entry)?;
-            tensors.push(tensor);
+        let entries = entries(&file)?;
+        check_ratio(&entries, file.metadata()?.len())?;
+        let (mut tensors, mut layouts) =
+            (Vec::with_capacity(entries.len()), Vec::with_capacity(entries.len()));
+        for mut entry in entries {
+            let place = format!("entry {}", quoted(&entry.name));
+            if !entry.name.ends_with(SUFFIX) {
+                return Err(unsound(format!("{place} is not an array: its name does not end with {SUFFIX}")));
+            }
+            let described =
+                described(&mut open_entry(&file, &entry), entry.contents.unpacked, Some(entry.contents));
+            let (dtype, mut dims, layout) = described.map_err(|error| within(&place, error))?;
+            dims.shrink_to_fit();
+            entry.name.truncate(entry.name.len() - SUFFIX.len());
+            tensors.push(Tensor { name: entry.name, dtype, dims });
             layouts.push(layout);
         }
-        Ok(Self { file, tensors, layouts, entries })
+        Ok(Self { file, tensors, layouts })
     }
 
-    /// Returns the elements of the only array.
-    fn in_file(&self, tensor: &Tensor, layout: Layout) -> io::Result<Box<dyn Read + '_>> {
-        if is_transposed(tensor, layout) {
-            return Ok(transposed(tensor, layout, &self.file));
-        }
-        let data = Exact::new(&self.file, u64::from(layout.data_at), tensor.byte_len());
-        Ok(in_order(tensor, layout, data))
-    }
-
-    /// Returns the elements of an array in an archive.
-    fn in_entry(
-        &self,
-        tensor: &Tensor,
-        layout: Layout,
-        contents: Contents,
-    ) -> io::Result<Box<dyn Read + '_>> {
+    /// Returns the elements of an array as the file has them, but with the last axis fastest.
+    fn elements(&self, tensor: &Tensor, layout: &Layout) -> io::Result<Box<dyn Read + '_>> {
+        let (at, width, dims) = (layout.data_at, u64::from(tensor.dtype.bits() >> 3), &tensor.dims);
+        let strides = fortran(dims);
+        let is_transposed = layout.is_fortran && !is_contiguous(dims, &strides);
+        let Some(contents) = layout.entry else {
+            return Ok(match is_transposed {
+                true => Box::new(Strided::new(&self.file, at, width, dims, &strides)),
+                false => Box::new(Exact::new(&self.file, at, tensor.byte_len())),
+            });
+        };
         let mut packed = open_contents(&self.file, format!("{}{SUFFIX}", tensor.name), contents);
-        if is_transposed(tensor, layout) {
+        if is_transposed {
             let mut spool = tempfile::tempfile()?;
             io::copy(&mut packed, &mut spool)?;
-            return Ok(transposed(tensor, layout, spool));
+            return Ok(Box::new(Strided::new(spool, at, width, dims, &strides)));
         }
-        io::copy(&mut (&mut packed).take(u64::from(layout.data_at)), &mut io::sink())?;
-        Ok(in_order(tensor, layout, packed))
+        io::copy(&mut (&mut packed).take(at), &mut io::sink())?;
+        Ok(Box::new(packed))
     }
 }
 
@@ -106,56 +106,28 @@ impl TensorSource for Arrays {
     }
 
     fn read(&self, index: usize) -> io::Result<Box<dyn Read + '_>> {
-        match (self.tensors.get(index), self.layouts.get(index), self.entries.get(index)) {
-            (Some(tensor), Some(layout), Some(entry)) => self.in_entry(tensor, *layout, *entry),
-            (Some(tensor), Some(layout), None) => self.in_file(tensor, *layout),
-            _ => Err(no_tensor()),
-        }
+        let (tensor, layout) = self.tensors.get(index).zip(self.layouts.get(index)).ok_or_else(no_tensor)?;
+        let elements = self.elements(tensor, layout)?;
+        Ok(match layout.order {
+            Order::Big => Box::new(Swapped::of(tensor.dtype, elements)),
+            Order::Little | Order::Raw => elements,
+        })
     }
 }
 
-fn check_len(header: &Header, found: u64) -> io::Result<()> {
-    match header.byte_len()? {
-        expected if expected == found => Ok(()),
-        expected => Err(unsound(format!("the array has {found} bytes after its header, {expected} needed"))),
+/// Reads the header of an array, which has `len` bytes with it.
+fn described(
+    source: &mut impl Read,
+    len: u64,
+    entry: Option<Contents>,
+) -> io::Result<(Dtype, Vec<u64>, Layout)> {
+    let (header, data_at) = Header::read(source)?;
+    let (found, expected) = (len.saturating_sub(data_at), header.byte_len()?);
+    if found != expected {
+        return Err(unsound(format!("the array has {found} bytes after its header, {expected} needed")));
     }
-}
-
-fn described(name: String, header: Header, data_at: u64) -> io::Result<(Tensor, Layout)> {
     let Header { dtype, dims, is_fortran, order } = header;
-    let data_at = u32::try_from(data_at).map_err(|_| unsound("the header of the array is too long"))?;
-    Ok((Tensor { name, dtype, dims }, Layout { data_at, order, is_fortran }))
-}
-
-/// Reads the header of an array, and takes the name of its entry.
-fn described_in(file: &File, mut entry: Entry) -> io::Result<(Tensor, Layout)> {
-    if !entry.name.ends_with(SUFFIX) {
-        let name = quoted(&entry.name);
-        return Err(unsound(format!("entry {name} is not an array: its name does not end with {SUFFIX}")));
-    }
-    let of_entry = |error| within(&format!("entry {}", quoted(&entry.name)), error);
-    let (mut header, data_at) = Header::read(&mut open_entry(file, &entry)).map_err(of_entry)?;
-    check_len(&header, entry.contents.unpacked.saturating_sub(data_at)).map_err(of_entry)?;
-    header.dims.shrink_to_fit();
-    let mut name = std::mem::take(&mut entry.name);
-    name.truncate(name.len() - SUFFIX.len());
-    described(name, header, data_at)
-}
-
-fn is_transposed(tensor: &Tensor, layout: Layout) -> bool {
-    layout.is_fortran && !is_contiguous(&tensor.dims, &fortran(&tensor.dims))
-}
-
-fn transposed<'f>(tensor: &Tensor, layout: Layout, file: impl Borrow<File> + 'f) -> Box<dyn Read + 'f> {
-    let (at, width) = (u64::from(layout.data_at), u64::from(tensor.dtype.bits() >> 3));
-    in_order(tensor, layout, Strided::new(file, at, width, &tensor.dims, &fortran(&tensor.dims)))
-}
-
-fn in_order<'f>(tensor: &Tensor, layout: Layout, source: impl Read + 'f) -> Box<dyn Read + 'f> {
-    match layout.order {
-        Order::Big => Box::new(Swapped::of(tensor.dtype, source)),
-        Order::Little | Order::Raw => Box::new(source),
-    }
+    Ok((dtype, dims, Layout { entry, data_at, order, is_fortran }))
 }
 
 #[cfg(test)]
@@ -163,10 +135,10 @@ mod tests {
     use super::Arrays;
     use crate::TensorSource;
     use crate::numpy::Header;
-    use crate::samples::file;
+    use crate::samples::{file, read};
     use crate::zip::Archive;
     use embedded_safetensors::Dtype;
-    use std::io::{self, Read};
+    use std::io;
 
     fn array(data: &[u8]) -> Vec<u8> {
         let dims = [u64::try_from(data.len()).expect("a length")];
@@ -182,12 +154,8 @@ mod tests {
     }
 
     fn contents(source: &dyn TensorSource) -> Vec<(String, Vec<u8>)> {
-        let read = |index: usize| {
-            let mut bytes = Vec::new();
-            source.read(index).expect("opened").read_to_end(&mut bytes).expect("read");
-            (source.tensors()[index].name.clone(), bytes)
-        };
-        (0..source.tensors().len()).map(read).collect()
+        let tensors = source.tensors().iter().enumerate();
+        tensors.map(|(index, tensor)| (tensor.name.clone(), read(source, index).expect("read"))).collect()
     }
 
     #[test]
@@ -237,8 +205,7 @@ mod tests {
         let at = damaged.windows(3).position(|bytes| bytes == b"abc").expect("the data");
         damaged[at] ^= 1;
         let damaged = Arrays::open_many(file(&damaged)).expect("an archive");
-        let error =
-            damaged.read(0).and_then(|mut data| data.read_to_end(&mut Vec::new())).expect_err("damaged");
+        let error = read(&damaged, 0).expect_err("damaged");
         let sentence = "the checksum of entry \"a.npy\" is not the one in the archive".to_owned();
         assert_eq!(said(error), (io::ErrorKind::InvalidData, sentence));
     }

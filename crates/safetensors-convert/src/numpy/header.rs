@@ -2,6 +2,7 @@
 
 use super::dict;
 use crate::error::unsound;
+use crate::source::byte_len;
 use crate::text::quoted;
 use crate::zip::read_full;
 use embedded_safetensors::Dtype;
@@ -84,10 +85,7 @@ impl Header {
     /// # Errors
     /// [`io::ErrorKind::InvalidData`] if it does not fit 64 bits.
     pub fn byte_len(&self) -> io::Result<u64> {
-        let width = u64::from(self.dtype.bits() >> 3);
-        let product = self.dims.iter().try_fold(1u64, |product, &dim| product.checked_mul(dim));
-        let bits = product.and_then(|elements| elements.checked_mul(width * 8));
-        bits.map(|bits| bits / 8).ok_or_else(|| {
+        byte_len(self.dtype, &self.dims).ok_or_else(|| {
             unsound(format!("the array's size does not fit into 64 bits: shape {:?}", self.dims))
         })
     }

@@ -143,11 +143,6 @@ impl<R: Read> Opcodes<R> {
         self.at
     }
 
-    /// Returns the source, with the bytes that were read from it, but not decoded.
-    pub fn into_source(self) -> BufReader<R> {
-        self.source
-    }
-
     /// Begins the next pickle if bytes follow the last `STOP`, and returns whether there are any. Offsets
     /// continue.
     ///

@@ -5,7 +5,7 @@ use super::slices::{Extent, key};
 use super::table;
 use super::{Checkpoint, Names};
 use crate::TensorSource;
-use crate::samples::file;
+use crate::samples::{file, read};
 use embedded_safetensors::Dtype;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read};
@@ -31,11 +31,6 @@ fn assert_rejected(made: &Made, sentence: &str) {
     assert_eq!((error.to_string().as_str(), error.kind()), (sentence, ErrorKind::InvalidData));
 }
 
-fn bytes(checkpoint: &Checkpoint, index: usize) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    checkpoint.read(index)?.read_to_end(&mut bytes).map(|_| bytes)
-}
-
 fn listed(checkpoint: &Checkpoint) -> Vec<(&str, Dtype, &[u64])> {
     checkpoint.tensors().iter().map(|tensor| (&*tensor.name, tensor.dtype, &*tensor.dims)).collect()
 }
@@ -51,9 +46,9 @@ fn tensors_and_their_bytes_are_read() {
     assert_eq!(listed(&checkpoint), expected);
     assert_eq!(checkpoint.strings(), ["_GRAPH"]);
     assert!(checkpoint.metadata().is_empty());
-    assert_eq!(bytes(&checkpoint, 0).expect("sound"), [7; 24]);
-    assert_eq!(bytes(&checkpoint, 1).expect("sound"), [1, 2, 3, 4, 5, 6, 7, 8]);
-    assert_eq!(bytes(&checkpoint, 2).expect("sound"), []);
+    assert_eq!(read(&checkpoint, 0).expect("sound"), [7; 24]);
+    assert_eq!(read(&checkpoint, 1).expect("sound"), [1, 2, 3, 4, 5, 6, 7, 8]);
+    assert_eq!(read(&checkpoint, 2).expect("sound"), []);
     assert!(checkpoint.read(3).is_err());
 }
 
@@ -133,9 +128,9 @@ fn numbers_of_big_endian_checkpoints_are_swapped() {
     made.tensor("a", 1, &[2], &[1, 2, 3, 4, 5, 6, 7, 8]).tensor("b", 4, &[3], &[1, 2, 3]);
     made.tensor("c", 8, &[1], &[1, 2, 3, 4, 5, 6, 7, 8]);
     let checkpoint = open_made(&made).expect("a checkpoint");
-    assert_eq!(bytes(&checkpoint, 0).expect("sound"), [4, 3, 2, 1, 8, 7, 6, 5]);
-    assert_eq!(bytes(&checkpoint, 1).expect("sound"), [1, 2, 3]);
-    assert_eq!(bytes(&checkpoint, 2).expect("sound"), [4, 3, 2, 1, 8, 7, 6, 5]);
+    assert_eq!(read(&checkpoint, 0).expect("sound"), [4, 3, 2, 1, 8, 7, 6, 5]);
+    assert_eq!(read(&checkpoint, 1).expect("sound"), [1, 2, 3]);
+    assert_eq!(read(&checkpoint, 2).expect("sound"), [4, 3, 2, 1, 8, 7, 6, 5]);
 }
 
 #[test]
@@ -301,7 +296,7 @@ fn saved_model_is_opened_by_its_directory() {
         fs::rename(variables.join(from), variables.join(to)).expect("renamed");
     }
     let checkpoint = open(directory.path()).expect("a checkpoint");
-    assert_eq!(bytes(&checkpoint, 0).expect("sound"), [5]);
+    assert_eq!(read(&checkpoint, 0).expect("sound"), [5]);
     // An index without a name is one, too.
     for (from, to) in
         [("variables.index", ".index"), ("variables.data-00000-of-00001", ".data-00000-of-00001")]
@@ -353,7 +348,7 @@ fn partitioned(dims: &[u64], slices: &[Slice<'_>]) -> Made {
 fn slices_along_any_axis_are_joined() {
     let all = |made: Made| {
         let checkpoint = open_made(&made).expect("sound");
-        let bytes = bytes(&checkpoint, 0).expect("sound");
+        let bytes = read(&checkpoint, 0).expect("sound");
         assert_eq!(checkpoint.tensors().len(), 1);
         bytes
     };
@@ -393,7 +388,7 @@ fn wrong_bytes_of_a_slice_are_an_error() {
         &[(&[(0, None), (0, Some(1))], &[2, 1], &[1, 3]), (&[(0, None), (1, Some(1))], &[2, 1], &[2, 4])],
     );
     made.shards[0][3] ^= 1;
-    let error = bytes(&open_made(&made).expect("an index"), 0).expect_err("a wrong byte").to_string();
+    let error = read(&open_made(&made).expect("an index"), 0).expect_err("a wrong byte").to_string();
     assert_eq!(error, "tensor \"v\": the 2 bytes at byte 2 of data file 0 have a wrong checksum");
 }
 
@@ -479,7 +474,7 @@ fn slices_that_alternate_are_limited_in_number() {
         made
     };
     let expected: Vec<u8> = (0_u64..4097).map(|start| start.to_le_bytes()[0]).collect();
-    assert_eq!(bytes(&open_made(&made(1)).expect("one row"), 0).expect("sound"), expected);
+    assert_eq!(read(&open_made(&made(1)).expect("one row"), 0).expect("sound"), expected);
     let error = open_made(&made(2)).err().expect("beyond the limit");
     assert_eq!(error.kind(), ErrorKind::QuotaExceeded);
     assert_eq!(
@@ -560,7 +555,7 @@ fn truncated_data_files_are_rejected_at_each_byte() {
     let path = made.write(directory.path()).expect("written");
     let checkpoint = open(&path).expect("sound");
     fs::write(path.with_file_name("m.data-00000-of-00001"), [7; 3]).expect("written");
-    let error = bytes(&checkpoint, 0).expect_err("it has become shorter").to_string();
+    let error = read(&checkpoint, 0).expect_err("it has become shorter").to_string();
     assert_eq!(error, "tensor \"a\": data file 0 ends 5 bytes too early");
 }
 

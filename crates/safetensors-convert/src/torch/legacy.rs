@@ -97,6 +97,9 @@ fn plain(opcodes: &mut Source<'_>) -> io::Result<Vec<Argument>> {
 /// # Errors
 /// The storages are not those of the pickle, or do not fit the file.
 pub(super) fn place_storages(file: &File, len: u64, at: u64, store: &mut Store) -> io::Result<()> {
+    use Opcode::{
+        Append, Appends, BinPut, EmptyList, Frame, List, LongBinPut, Mark, Memoize, Proto, Put, Stop,
+    };
     let mut opcodes = Opcodes::starting_at(Part::new(file, at, len - at), at);
     let mut indices = Vec::new();
     for op in &mut opcodes {
@@ -110,18 +113,8 @@ pub(super) fn place_storages(file: &File, len: u64, at: u64, store: &mut Store) 
                 })?);
             }
             (
-                Opcode::Proto
-                | Opcode::Frame
-                | Opcode::EmptyList
-                | Opcode::Mark
-                | Opcode::List
-                | Opcode::Append
-                | Opcode::Appends
-                | Opcode::Put
-                | Opcode::BinPut
-                | Opcode::LongBinPut
-                | Opcode::Memoize
-                | Opcode::Stop,
+                Proto | Frame | EmptyList | Mark | List | Append | Appends | Put | BinPut | LongBinPut
+                | Memoize | Stop,
                 _,
             ) => {}
             (code, _) => {

@@ -2,11 +2,11 @@
 
 use super::{Checkpoint, Ties};
 use crate::pickle::{Opcode, scan};
-use crate::samples::file;
+use crate::samples::{file, read};
 use crate::source::TensorSource;
 use crate::zip::Archive;
 use embedded_safetensors::Dtype;
-use std::io::{self, ErrorKind, Read};
+use std::io::{self, ErrorKind};
 
 /// The pickles before the object in the format before 1.6.
 const BEFORE: &[u8] = b"\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19.\x80\x02M\xe9\x03.\x80\x02}.";
@@ -57,12 +57,6 @@ fn pickle(tensor: &[u8]) -> Vec<u8> {
 
 fn plain() -> Vec<u8> {
     pickle(&tensor(b"K\0", b"K\x02K\x03", b"K\x03K\x01"))
-}
-
-fn read(source: &dyn TensorSource, index: usize) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    source.read(index)?.read_to_end(&mut bytes)?;
-    Ok(bytes)
 }
 
 /// Opens a file and reads all of its tensors.

@@ -27,6 +27,11 @@ const LOCATOR_64: u64 = 0x0706_4b50;
 /// The longest name and extra field of an entry's own header.
 const LONGEST_LOCAL: usize = 2 * 65_535;
 
+/// What a file unpacks to may be this many times as large, ...
+const RATIO: u64 = 64;
+/// ... or have this many bytes.
+const ALWAYS: u64 = 1 << 30;
+
 /// One file of an archive.
 #[derive(Debug)]
 pub struct Entry {
@@ -270,6 +275,27 @@ fn check_overlaps(entries: &[Entry]) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// Returns the largest number of bytes that a file of `len` bytes may unpack to.
+pub fn most_unpacked(len: u64) -> u64 {
+    len.saturating_mul(RATIO).max(ALWAYS)
+}
+
+/// Rejects archives that unpack to far more than their length.
+///
+/// # Errors
+/// [`io::ErrorKind::QuotaExceeded`] if the deflated entries of an archive of `len` bytes do.
+pub fn check_ratio(entries: &[Entry], len: u64) -> io::Result<()> {
+    let deflated = entries.iter().filter(|entry| entry.contents.is_deflated);
+    let unpacked = deflated.fold(0_u64, |sum, entry| sum.saturating_add(entry.contents.unpacked));
+    let most = most_unpacked(len);
+    match unpacked > most {
+        true => Err(beyond_limit(format!(
+            "the archive of {len} bytes unpacks to {unpacked} bytes, at most {most} are allowed"
+        ))),
+        false => Ok(()),
+    }
 }
 
 #[cfg(test)]

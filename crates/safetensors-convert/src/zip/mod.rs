@@ -4,12 +4,10 @@ mod directory;
 mod entry;
 mod pack;
 mod part;
-mod ratio;
 mod stray;
 
-pub use directory::{Entry, entries, entries_of, is_unsafe};
+pub use directory::{Entry, check_ratio, entries, entries_of, is_unsafe, most_unpacked};
 pub use entry::{Contents, open_contents, open_entry};
 pub use pack::Archive;
 pub use part::{Exact, Part, read_full};
-pub use ratio::{check_ratio, most_unpacked};
 pub use stray::{Stray, ends_like_archive, open_stray, strays};
