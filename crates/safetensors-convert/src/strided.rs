@@ -1,8 +1,8 @@
 //! Reads arrays whose elements are not adjacent in a file, or in another order: in Fortran order, transposed,
 //! permuted, sliced or expanded.
 //!
-//! The array is made in pieces of its own order. A piece is filled in the order of the file, so that each of its
-//! bytes is read once for each piece, in reads that are as long as the gaps allow.
+//! The array is made in pieces of its own order. A piece is filled in the order of the file, so that each of
+//! its bytes is read once for each piece, in reads that are as long as the gaps allow.
 
 use crate::error::unsound;
 use crate::zip::{Part, read_full};
@@ -45,8 +45,8 @@ pub struct Strided<F> {
 }
 
 impl<F: Borrow<File>> Strided<F> {
-    /// Creates a reader of the array with these dimensions and strides, whose first element is at `begin`. All
-    /// offsets of its elements fit 64 bits.
+    /// Creates a reader of the array with these dimensions and strides, whose first element is at `begin`.
+    /// All offsets of its elements fit 64 bits.
     pub fn new(file: F, begin: u64, width: u64, dims: &[u64], strides: &[u64]) -> Self {
         Self::within(PIECE, file, begin, width, dims, strides)
     }
@@ -109,8 +109,8 @@ impl<F: Borrow<File>> Strided<F> {
         Ok(())
     }
 
-    /// Returns how many bytes there are from the first element of some axes to the last; `None` if they are not
-    /// read at once.
+    /// Returns how many bytes there are from the first element of some axes to the last; `None` if they are
+    /// not read at once.
     fn span(&self, axes: &[Axis]) -> Option<u64> {
         axes.iter().try_fold(self.width, |span, axis| {
             let step = axis.from.saturating_mul(self.width);

@@ -71,8 +71,8 @@ pub enum Rebuild {
     FromNumpy,
 }
 
-/// The dtypes of torch that safetensors has, their names in the module `torch`, and the names of their classes
-/// of storages.
+/// The dtypes of torch that safetensors has, their names in the module `torch`, and those of their classes of
+/// storages.
 const DTYPES: &[(Dtype, &[&str], &str)] = &[
     (Dtype::BOOL, &["bool"], "BoolStorage"),
     (Dtype::U8, &["uint8"], "ByteStorage"),

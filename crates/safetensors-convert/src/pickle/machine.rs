@@ -20,8 +20,8 @@ const GROUPS: usize = 1 << 14;
 pub trait Make {
     /// A value. The default one stands for an item that was forgotten.
     type Value: Clone + Default;
-    /// Whether the machine goes on where it can: of a stack that is too deep, the lower half is forgotten, and a
-    /// container need not be there.
+    /// Whether the machine goes on where it can: of a stack that is too deep, the lower half is forgotten,
+    /// and a container need not be there.
     const IS_LENIENT: bool;
     /// The largest index in the memo.
     const LARGEST_INDEX: u32;

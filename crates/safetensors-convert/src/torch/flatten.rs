@@ -51,8 +51,8 @@ struct Frame {
 
 /// The items that are left of a container.
 enum Left {
-    /// In the opposite order: nothing else has them, so that they are freed as they are visited, and the names
-    /// of all tensors are in memory only once.
+    /// In the opposite order. Nothing else has them: they are freed as they are visited, so that the names of
+    /// all tensors are in memory only once.
     Own(Vec<Value>),
     Shared(Rc<Items>, usize),
 }
@@ -320,8 +320,8 @@ impl Walk<'_> {
     }
 }
 
-/// Tensors that are the same view of the same storage: the index of each, and that of the one among them whose
-/// name is the first in the order of characters, which remains if only one does. In the order of the tensors.
+/// Returns the tensors that are the same view of the same storage as another one, whose name is before theirs
+/// in the order of characters: the index of each, in their order, and that of the other one.
 ///
 /// # Errors
 /// Two tensors are the same and that is to be rejected.

@@ -1,4 +1,4 @@
-//! Reads the pickle of a file of PyTorch into values: what each opcode, and each name of the closed list, makes.
+//! Reads the pickle of a file of PyTorch: what each opcode, and each name of the closed list, makes.
 //!
 //! What is not on the list is rejected where it is imported. A first pass finds which items of the memo are
 //! fetched, so that all others can be freed as soon as they are used.
@@ -107,8 +107,8 @@ const REASONS: &[(&str, &[&str], &str)] = &[
     ),
 ];
 
-/// Reads the pickle that begins where `opcodes` does, twice: what follows it is left. Returns its value to
-/// `then`, and its views.
+/// Reads a pickle that fetches these items of its memo, and returns what `then` makes of its value, and its
+/// views.
 ///
 /// # Errors
 /// The pickle is unsound, or something in it is not on the closed list; those of `then`.

@@ -84,8 +84,8 @@ pub(super) struct Store {
 /// The numbers of storages by their keys. Memory: at most 8 bytes for each, unlike a map.
 #[derive(Debug, Default)]
 struct Named {
-    /// Each number and 1, at the first free place from the one on that its key's hash names; or 0. At least half
-    /// of them are free.
+    /// Each number and 1, at the first free place from the one on that its key's hash names; or 0. At least
+    /// half of them are free.
     places: Vec<u32>,
     count: usize,
     hasher: RandomState,
