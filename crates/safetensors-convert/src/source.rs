@@ -85,6 +85,32 @@ pub(crate) fn no_tensor() -> io::Error {
     io::Error::other("no tensor has this index")
 }
 
+/// A piece of a stream that is made before it is read.
+#[derive(Default)]
+pub(crate) struct Piece {
+    pub bytes: Vec<u8>,
+    given: usize,
+}
+
+impl Piece {
+    /// Returns bytes of the piece. If there are no more, `make` makes the next one: an empty one at the end.
+    pub fn read(
+        &mut self,
+        buffer: &mut [u8],
+        make: impl FnOnce(&mut Vec<u8>) -> io::Result<()>,
+    ) -> io::Result<usize> {
+        if self.given == self.bytes.len() {
+            self.given = 0;
+            self.bytes.clear();
+            // What was made until an error is dropped.
+            make(&mut self.bytes).inspect_err(|_| self.bytes.clear())?;
+        }
+        let len = (&self.bytes[self.given..]).read(buffer)?;
+        self.given += len;
+        Ok(len)
+    }
+}
+
 /// A reader of elements whose errors name the tensor.
 pub(crate) struct InTensor<'t, R> {
     pub source: R,

@@ -5,6 +5,7 @@
 //! its bytes is read once for each piece, in reads that are as long as the gaps allow.
 
 use crate::error::unsound;
+use crate::source::Piece;
 use crate::zip::{Part, read_full};
 use std::borrow::Borrow;
 use std::fs::File;
@@ -39,8 +40,7 @@ pub struct Strided<F> {
     step: u64,
     /// The first indices of the next piece, up to the split axis; `None` after the last piece.
     next: Option<Vec<u64>>,
-    piece: Vec<u8>,
-    given: usize,
+    piece: Piece,
     window: Vec<u8>,
 }
 
@@ -57,15 +57,12 @@ impl<F: Borrow<File>> Strided<F> {
         let split = axes.iter().position(|axis| axis.to <= room / 2).unwrap_or(axes.len());
         let step = axes.get(split).map_or(1, |axis| (room / axis.to).max(1));
         let next = (!dims.contains(&0)).then(|| vec![0; (split + 1).min(axes.len())]);
-        let (piece, window) = (Vec::new(), Vec::new());
-        Self { file, begin, width, axes, split, step, next, piece, given: 0, window }
+        let (piece, window) = Default::default();
+        Self { file, begin, width, axes, split, step, next, piece, window }
     }
 
     /// Makes the next piece; an empty one after the last.
-    fn make(&mut self) -> io::Result<()> {
-        let mut piece = std::mem::take(&mut self.piece);
-        piece.clear();
-        self.given = 0;
+    fn make(&mut self, piece: &mut Vec<u8>) -> io::Result<()> {
         let Some(first) = self.next.take() else { return Ok(()) };
         let from = first.iter().zip(&self.axes).map(|(index, axis)| index * axis.from).sum();
         let mut axes: Vec<Axis> = self.axes.get(self.split..).unwrap_or_default().to_vec();
@@ -77,8 +74,7 @@ impl<F: Borrow<File>> Strided<F> {
         let elements: u64 = axes.iter().map(|axis| axis.len).product();
         piece.resize(to_usize(elements * self.width), 0);
         axes.sort_by_key(|axis| axis.from);
-        self.fill(&axes, from, &mut piece)?;
-        self.piece = piece;
+        self.fill(&axes, from, piece)?;
         self.next = after(first, count, self.axes.iter().map(|axis| axis.len));
         Ok(())
     }
@@ -235,14 +231,10 @@ pub fn is_contiguous(dims: &[u64], strides: &[u64]) -> bool {
 
 impl<F: Borrow<File>> Read for Strided<F> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if self.given == self.piece.len() {
-            self.make()?;
-        }
-        let rest = self.piece.get(self.given..).unwrap_or_default();
-        let len = rest.len().min(buffer.len());
-        buffer[..len].copy_from_slice(&rest[..len]);
-        self.given += len;
-        Ok(len)
+        let mut piece = std::mem::take(&mut self.piece);
+        let read = piece.read(buffer, |bytes| self.make(bytes));
+        self.piece = piece;
+        read
     }
 }
 

@@ -195,7 +195,7 @@ impl Search {
 
     /// Puts an archive within another on the list of those that are still to be scanned.
     fn defer(&mut self, outer: &Rc<Whole>, one: Entry) -> io::Result<()> {
-        let (name, len) = (quoted(&one.name), one.unpacked);
+        let (name, len) = (quoted(&one.name), one.contents.unpacked);
         self.memory += EACH + one.name.len();
         Err(beyond_limit(match () {
             () if outer.entry.len() == DEEPEST => {

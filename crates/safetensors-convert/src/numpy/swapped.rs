@@ -1,21 +1,24 @@
 //! Converts big-endian numbers to little-endian.
 
+use crate::source::Piece;
 use crate::zip::read_full;
 use embedded_safetensors::Dtype;
 use std::io::{self, Read};
+
+/// The number of bytes of a piece, a multiple of all widths.
+const PIECE: usize = 1 << 16;
 
 /// A reader that reverses the bytes of each number.
 pub struct Swapped<R> {
     source: R,
     width: usize,
-    /// The rest of a number that did not fit the caller's buffer.
-    rest: Vec<u8>,
+    piece: Piece,
 }
 
 impl<R: Read> Swapped<R> {
     /// Creates a reader that reverses numbers of `width` bytes.
     fn new(source: R, width: usize) -> Self {
-        Self { source, width, rest: Vec::new() }
+        Self { source, width, piece: Piece::default() }
     }
 
     /// Creates a reader that reverses numbers of this dtype.
@@ -24,32 +27,18 @@ impl<R: Read> Swapped<R> {
         let bits = if dtype == Dtype::C64 { 32 } else { dtype.bits() };
         Self::new(source, usize::from(bits / 8).max(1))
     }
-
-    fn give_rest(&mut self, buffer: &mut [u8]) -> usize {
-        let len = self.rest.len().min(buffer.len());
-        buffer[..len].copy_from_slice(&self.rest[..len]);
-        self.rest.drain(..len);
-        len
-    }
 }
 
 impl<R: Read> Read for Swapped<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if buffer.is_empty() || !self.rest.is_empty() {
-            return Ok(self.give_rest(buffer));
-        }
-        let whole = buffer.len() - buffer.len() % self.width;
-        if whole > 0 {
-            let len = read_full(&mut self.source, &mut buffer[..whole])?;
-            buffer[..len].chunks_exact_mut(self.width).for_each(<[u8]>::reverse);
-            return Ok(len);
-        }
-        let mut number = vec![0; self.width];
-        let len = read_full(&mut self.source, &mut number)?;
-        number.truncate(len);
-        number.reverse();
-        self.rest = number;
-        Ok(self.give_rest(buffer))
+        let Self { source, width, piece } = self;
+        piece.read(buffer, |bytes| {
+            bytes.resize(PIECE, 0);
+            let len = read_full(source, bytes)?;
+            bytes.truncate(len);
+            bytes.chunks_exact_mut(*width).for_each(<[u8]>::reverse);
+            Ok(())
+        })
     }
 }
 
