@@ -15,8 +15,10 @@ use std::io::{self, Read};
 const PIECE: u64 = 16 << 20;
 /// The largest read, in bytes.
 const WINDOW: u64 = 1 << 20;
-/// Gaps of at most this many bytes are read, too.
+/// Gaps of at most this many bytes, or those as long as what is before them, are read, too.
 const FAR: u64 = 1 << 12;
+/// The number of bytes between two runs in the window.
+const APART: u64 = 64;
 
 /// An axis: its length, and the distances of neighbours in the file and in the result, in elements.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -82,25 +84,33 @@ impl<F: Borrow<File>> Strided<F> {
     /// Fills a part of the piece from axes in the order of the file, the fastest first.
     fn fill(&mut self, axes: &[Axis], from: u64, piece: &mut [u8]) -> io::Result<()> {
         let (slow, rest) = axes.split_last().unwrap_or((&Axis { len: 1, from: 0, to: 0 }, &[]));
-        let span = self.span(rest);
         let step = slow.from * self.width;
-        let at_once = match span {
-            Some(span) if is_near(step, span) => 1 + WINDOW.saturating_sub(span) / step.max(1),
-            _ => 1,
+        let (span, is_near) = match self.span(rest) {
+            Some(span) => (span, is_near(step, span)),
+            None => (0, false),
         };
+        // Runs that are far apart are read one by one, and gathered together. Their distance in the window does
+        // not map all of them to the same lines of the processor's cache.
+        let apart = if is_near { step } else { span + APART };
+        let at_once = if span == 0 { 1 } else { 1 + WINDOW.saturating_sub(span) / apart.max(1) };
         let mut index = 0;
         while index < slow.len {
-            let block = Axis { len: at_once.min(slow.len - index), ..*slow };
+            let len = at_once.min(slow.len - index);
             let from = from + index * slow.from;
             let piece = piece.get_mut(to_usize(index * slow.to * self.width)..).unwrap_or_default();
-            match span {
-                Some(span) => {
-                    self.read(from, (block.len - 1) * step + span)?;
-                    self.gather(&[rest, &[block]].concat(), piece);
-                }
-                None => self.fill(rest, from, piece)?,
+            index += len;
+            if span == 0 {
+                self.fill(rest, from, piece)?;
+                continue;
             }
-            index += block.len;
+            self.window.resize(to_usize((len - 1) * apart + span), 0);
+            let reads = if is_near { 1 } else { len };
+            let most = if is_near { u64::MAX } else { span };
+            for read in 0..reads {
+                self.read(from + read * slow.from, to_usize(read * apart), most)?;
+            }
+            let block = Axis { len, from: apart / self.width, to: slow.to };
+            self.gather(&[rest, &[block]].concat(), piece);
         }
         Ok(())
     }
@@ -115,11 +125,12 @@ impl<F: Borrow<File>> Strided<F> {
         })
     }
 
-    /// Fills the window with bytes from an element on.
-    fn read(&mut self, from: u64, len: u64) -> io::Result<()> {
-        self.window.resize(to_usize(len), 0);
-        let mut part = Part::new(self.file.borrow(), self.begin.saturating_add(from * self.width), len);
-        match read_full(&mut part, &mut self.window)? < self.window.len() {
+    /// Fills the window from a place on, with at most so many bytes from an element on.
+    fn read(&mut self, from: u64, place: usize, most: u64) -> io::Result<()> {
+        let window = self.window.get_mut(place..).unwrap_or_default();
+        let len = window.len().min(to_usize(most));
+        let at = self.begin.saturating_add(from * self.width);
+        match read_full(&mut Part::new(self.file.borrow(), at, most), &mut window[..len])? < len {
             true => Err(unsound("the file has become shorter while it was read")),
             false => Ok(()),
         }
@@ -140,7 +151,7 @@ impl<F: Borrow<File>> Strided<F> {
 }
 
 fn is_near(step: u64, span: u64) -> bool {
-    step <= span.saturating_add(FAR.max(span.saturating_mul(3)))
+    step <= span.saturating_add(FAR.max(span))
 }
 
 /// Copies elements of `WIDTH` bytes along all axes.
