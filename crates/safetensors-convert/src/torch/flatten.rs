@@ -75,49 +75,30 @@ impl Left {
     }
 }
 
-/// Why a tensor at some place has no name.
-#[derive(Clone, Copy)]
-enum Unnamed {
-    /// It is in a set or a deque.
-    Set,
-    Attributes,
-    /// It is a key, or in one.
-    InKey,
-    /// Its key is a value of this type.
-    Key(&'static str),
-    /// Its key is not UTF-8.
-    NotText,
-    /// Its key has more bytes than are kept.
-    Long,
-    /// Its key is an integer beyond 64 bits.
-    Large,
-}
+/// Why a tensor at some place has no name, and whether that is a limit.
+#[derive(Clone)]
+struct Unnamed(Rc<str>, bool);
 
 impl Unnamed {
+    fn new(reason: &str) -> Self {
+        Self(reason.into(), false)
+    }
+
     fn of_key(key: &Value) -> Self {
         match key {
-            Value::LongText(_, len) if *len > KEPT as u64 => Self::Long,
-            Value::LongText(..) | Value::NotText => Self::NotText,
-            Value::Other("str") => Self::Long,
-            Value::Other("int") => Self::Large,
-            other => Self::Key(other.kind()),
+            Value::LongText(_, len) if *len > KEPT as u64 => Self::of_key(&Value::Other("str")),
+            Value::LongText(..) | Value::NotText => Self::new("its key is not UTF-8"),
+            Value::Other("str") => Self(format!("its key has more than {KEPT} bytes").into(), true),
+            Value::Other("int") => Self("its key is an integer beyond 64 bits".into(), true),
+            other => {
+                Self::new(&format!("its key is of type {}, neither a text nor an integer", other.kind()))
+            }
         }
     }
 
-    fn error(self, path: &str) -> io::Error {
-        let path = quoted(path);
-        let says = |reason: &str| format!("a tensor at {path} has no name: {reason}");
-        match self {
-            Self::Set => unsound(says("it is in a set or a deque")),
-            Self::Attributes => unsound(says("it is in the attributes of a value")),
-            Self::InKey => unsound(says("it is in a key of a dictionary")),
-            Self::Key(kind) => {
-                unsound(says(&format!("its key is of type {kind}, neither a text nor an integer")))
-            }
-            Self::NotText => unsound(says("its key is not UTF-8")),
-            Self::Long => beyond_limit(says(&format!("its key has more than {KEPT} bytes"))),
-            Self::Large => beyond_limit(says("its key is an integer beyond 64 bits")),
-        }
+    fn error(&self, path: &str) -> io::Error {
+        let sentence = format!("a tensor at {} has no name: {}", quoted(path), self.0);
+        if self.1 { beyond_limit(sentence) } else { unsound(sentence) }
     }
 }
 
@@ -156,16 +137,20 @@ pub(super) fn flatten(root: Value, reader: &Reader<'_>) -> io::Result<Flat> {
             walk.frames.pop();
             continue;
         };
-        let (around, path, index) = (frame.unnamed, frame.path, frame.index);
+        let (around, path, index) = (frame.unnamed.clone(), frame.path, frame.index);
         frame.index += 1;
         walk.path.truncate(path);
-        let unnamed = if around.is_some() { around } else { walk.enter(key.as_ref(), index)? };
-        if unnamed.is_some() && around.is_none() {
-            walk.leave_out(value.kind());
-        }
-        if let (Some(key), Some(_)) = (key, unnamed) {
+        let unnamed = match around {
+            None => {
+                let unnamed = walk.enter(key.as_ref(), index)?;
+                unnamed.is_some().then(|| walk.leave_out(value.kind()));
+                unnamed
+            }
+            around => around,
+        };
+        if let (Some(key), Some(_)) = (key, &unnamed) {
             // What a key has is dropped, too.
-            walk.visit(key, Some(Unnamed::InKey))?;
+            walk.visit(key, Some(Unnamed::new("it is in a key of a dictionary")))?;
         }
         walk.visit(value, unnamed)?;
     }
@@ -232,14 +217,14 @@ impl Walk<'_> {
             }
             is_named = false;
             next = self.reader.attributes(&attributes);
-            self.visit_alone(attributes, Some(Unnamed::Attributes))?;
+            self.visit_alone(attributes, Some(Unnamed::new("it is in the attributes of a value")))?;
         }
         Ok(())
     }
 
     fn visit_alone(&mut self, value: Value, unnamed: Option<Unnamed>) -> io::Result<()> {
         self.count(1)?;
-        match (value.tensor(), unnamed) {
+        match (value.tensor(), &unnamed) {
             (Some(_), Some(unnamed)) => return Err(unnamed.error(&self.path)),
             (Some(number), None) => return self.add(number),
             (None, _) => {}
@@ -249,7 +234,7 @@ impl Walk<'_> {
         match unnamed {
             None if !has_names => {
                 self.leave_out(value.kind());
-                self.push(value, Some(Unnamed::Set))
+                self.push(value, Some(Unnamed::new("it is in a set or a deque")))
             }
             unnamed => self.push(value, unnamed),
         }
