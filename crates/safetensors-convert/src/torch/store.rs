@@ -247,16 +247,6 @@ pub(super) struct Layout {
     pub is_big: bool,
 }
 
-/// What an entry is.
-enum Part {
-    Pickle,
-    Version,
-    ByteOrder,
-    Storage(u64),
-    /// It says nothing about tensors.
-    Unused,
-}
-
 /// Reads the list of an archive.
 ///
 /// # Errors
@@ -270,12 +260,18 @@ pub(super) fn layout(file: &File) -> io::Result<Layout> {
     let prefix = prefix(&entries)?;
     let (mut storages, mut pickle, mut is_big) = (Vec::new(), None, false);
     for entry in entries {
-        match part(&prefix, &entry)? {
-            Part::Pickle => pickle = Some(entry),
-            Part::Version => check_version(file, &entry)?,
-            Part::ByteOrder => is_big = byte_order(file, &entry)?,
-            Part::Storage(key) => storages.push((key, entry)),
-            Part::Unused => {}
+        let Some(rest) = entry.name.strip_prefix(&prefix) else {
+            let (name, prefix) = (quoted(&entry.name), quoted(&prefix));
+            return Err(unsound(format!("entry {name} is not in the directory {prefix}")));
+        };
+        match rest {
+            "data.pkl" => pickle = Some(entry),
+            "version" | ".data/version" => check_version(file, &entry)?,
+            "byteorder" => is_big = byte_order(file, &entry)?,
+            // They say nothing about tensors.
+            ".format_version" | ".storage_alignment" | ".data/serialization_id" => {}
+            _ if entry.contents.unpacked == 0 && (rest.is_empty() || rest.ends_with('/')) => {}
+            _ => storages.push((storage_key(rest, &entry)?, entry)),
         }
     }
     let Some(Entry { contents: pickle, name: pickle_name, .. }) = pickle else {
@@ -296,31 +292,17 @@ fn prefix(entries: &[Entry]) -> io::Result<String> {
     }
 }
 
-fn part(prefix: &str, entry: &Entry) -> io::Result<Part> {
+/// Returns the key of a storage from the name of its entry in the directory.
+fn storage_key(rest: &str, entry: &Entry) -> io::Result<u64> {
     let name = quoted(&entry.name);
-    let Some(rest) = entry.name.strip_prefix(prefix) else {
-        return Err(unsound(format!("entry {name} is not in the directory {}", quoted(prefix))));
-    };
-    match rest {
-        "data.pkl" => return Ok(Part::Pickle),
-        "version" | ".data/version" => return Ok(Part::Version),
-        "byteorder" => return Ok(Part::ByteOrder),
-        ".format_version" | ".storage_alignment" | ".data/serialization_id" => return Ok(Part::Unused),
-        _ if entry.contents.unpacked == 0 && (rest.is_empty() || rest.ends_with('/')) => {
-            return Ok(Part::Unused);
-        }
-        _ => {}
-    }
     if let Some(key) = rest.strip_prefix("data/") {
-        return match number_of(key) {
-            Some(key) => Ok(Part::Storage(key)),
-            None => Err(unsound(format!("entry {name} has a storage key that is not a number"))),
-        };
+        let no_number = || unsound(format!("entry {name} has a storage key that is not a number"));
+        return number_of(key).ok_or_else(no_number);
     }
-    if rest == "constants.pkl" || rest.starts_with("code/") {
-        return Err(unsound(format!("entry {name} is code: a TorchScript archive, which is a program")));
-    }
-    Err(unsound(format!("entry {name} is not part of a file that torch.save writes")))
+    Err(unsound(match rest == "constants.pkl" || rest.starts_with("code/") {
+        true => format!("entry {name} is code: a TorchScript archive, which is a program"),
+        false => format!("entry {name} is not part of a file that torch.save writes"),
+    }))
 }
 
 fn word(file: &File, entry: &Entry) -> io::Result<String> {
@@ -338,14 +320,11 @@ fn word(file: &File, entry: &Entry) -> io::Result<String> {
 
 fn check_version(file: &File, entry: &Entry) -> io::Result<()> {
     let version = word(file, entry)?;
-    match version.parse::<u32>() {
-        Ok(version) if VERSIONS.contains(&version) => Ok(()),
-        _ => Err(unsound(format!(
-            "entry {} has the version {}; versions 1 to 10 are known",
-            quoted(&entry.name),
-            quoted(&version)
-        ))),
+    if version.parse().is_ok_and(|version| VERSIONS.contains(&version)) {
+        return Ok(());
     }
+    let (name, version) = (quoted(&entry.name), quoted(&version));
+    Err(unsound(format!("entry {name} has the version {version}; versions 1 to 10 are known")))
 }
 
 /// Returns whether the file is big-endian.
@@ -353,11 +332,10 @@ fn byte_order(file: &File, entry: &Entry) -> io::Result<bool> {
     match word(file, entry)?.as_str() {
         "little" => Ok(false),
         "big" => Ok(true),
-        other => Err(unsound(format!(
-            "entry {} has the unknown byte order {}",
-            quoted(&entry.name),
-            quoted(other)
-        ))),
+        other => {
+            let (name, other) = (quoted(&entry.name), quoted(other));
+            Err(unsound(format!("entry {name} has the unknown byte order {other}")))
+        }
     }
 }
 
