@@ -9,8 +9,6 @@ use crate::error::beyond_limit;
 use std::collections::HashMap;
 use std::io;
 
-/// The largest number of items, and of marks, on the stack.
-pub(super) const DEEPEST: usize = 1 << 21;
 /// The number of indices of the memo whose bits are allocated together, and the largest number of such
 /// groups.
 const TOGETHER: u32 = 1 << 12;
@@ -23,6 +21,8 @@ pub trait Make {
     /// Whether the machine goes on where it can: of a stack that is too deep, the lower half is forgotten,
     /// and a container need not be there.
     const IS_LENIENT: bool;
+    /// The largest number of items, and of marks, on the stack.
+    const DEEPEST: usize;
     /// The largest index in the memo.
     const LARGEST_INDEX: u32;
 
@@ -98,7 +98,7 @@ impl<'m, M: Make> Machine<'m, M> {
             return self.pop().map(Some);
         }
         self.execute(op.argument)?;
-        if self.stack.len().max(self.marks.len()) > DEEPEST {
+        if self.stack.len().max(self.marks.len()) > M::DEEPEST {
             self.forget()?;
         }
         self.make.end(self.weight)?;
@@ -294,15 +294,16 @@ impl<'m, M: Make> Machine<'m, M> {
     /// Forgets the lower half of the stack, or rejects it.
     fn forget(&mut self) -> io::Result<()> {
         if !M::IS_LENIENT {
-            let at = self.here.at;
-            let sentence = format!("at byte {at} of the pickle, the stack has more than {DEEPEST} items");
-            return Err(beyond_limit(sentence));
+            let (at, most) = (self.here.at, M::DEEPEST);
+            return Err(beyond_limit(format!(
+                "at byte {at} of the pickle, the stack has more than {most} items"
+            )));
         }
         let cut = self.stack.len() / 2;
         self.stack.drain(..cut);
         let cut = u32::try_from(cut).unwrap_or(u32::MAX);
         let below = self.marks.partition_point(|mark| *mark < cut);
-        self.marks.drain(..below.max(self.marks.len().saturating_sub(DEEPEST / 2)));
+        self.marks.drain(..below.max(self.marks.len().saturating_sub(M::DEEPEST / 2)));
         self.marks.iter_mut().for_each(|mark| *mark = mark.saturating_sub(cut));
         self.is_bottomless = true;
         Ok(())

@@ -10,7 +10,7 @@ use super::machine::{Machine, Make};
 use super::opcode::Opcode;
 use super::opcodes::{Argument, Frames, Here, Op, Opcodes};
 use crate::error::beyond_limit;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io::{self, Read};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -136,15 +136,15 @@ pub fn scan(source: impl Read) -> io::Result<Scan> {
     }
 }
 
-/// What is known about an item of the stack or the memo. Numbers are those of texts or names.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+/// What is known about an item of the stack or the memo.
+#[derive(Clone, Debug, Default, PartialEq)]
 enum Item {
     /// A text.
-    Text(u32),
+    Text(Rc<str>),
     /// An imported name.
-    Import(u32),
+    Import(Arc<Name>),
     /// What a call of an imported name made.
-    Made(u32),
+    Made(Arc<Name>),
     /// A text that is not known, or anything that was forgotten.
     #[default]
     Forgotten,
@@ -152,45 +152,16 @@ enum Item {
     Unknown,
 }
 
-/// Numbers for different values. A value is a pointer, whose clones share what it points to.
-#[derive(Debug)]
-struct Numbers<T> {
-    of: HashMap<T, u32>,
-    values: Vec<T>,
-}
-
-impl<T> Default for Numbers<T> {
-    fn default() -> Self {
-        Self { of: HashMap::new(), values: Vec::new() }
-    }
-}
-
-impl<T: Clone + Eq + std::hash::Hash> Numbers<T> {
-    fn number(&mut self, value: &T) -> u32 {
-        if let Some(number) = self.of.get(value) {
-            return *number;
-        }
-        let number = u32::try_from(self.values.len()).unwrap_or(u32::MAX);
-        self.of.insert(value.clone(), number);
-        self.values.push(value.clone());
-        number
-    }
-
-    fn get(&self, number: u32) -> Option<&T> {
-        self.values.get(usize::try_from(number).ok()?)
-    }
-}
-
-/// What makes two findings the same: how the name is used, its number, and whether it was called before.
-type Key = (Use, Opcode, Option<u32>, bool);
+/// What makes two findings the same: how the name is used, the name, and whether it was called before.
+type Key = (Use, Opcode, Option<Arc<Name>>, bool);
 
 #[derive(Debug, Default)]
 struct Scanner {
     here: Here,
     /// Whether items of the memo that were not kept may be forgotten ones.
     is_memo_full: bool,
-    texts: Numbers<Rc<str>>,
-    names: Numbers<Arc<Name>>,
+    texts: HashSet<Rc<str>>,
+    names: HashSet<Arc<Name>>,
     /// What texts and names take, in bytes.
     of_texts: usize,
     of_names: usize,
@@ -217,38 +188,32 @@ impl Scanner {
         scanned
     }
 
-    /// Returns the number of a text, or `None` if it cannot be a name or there are too many.
-    fn text(&mut self, text: &str) -> Option<u32> {
-        if text.len() > LONGEST {
-            return None;
-        }
-        if let Some(number) = self.texts.of.get(text) {
-            return Some(*number);
+    /// Returns what is known of a text: nothing if it cannot be a name or there are too many.
+    fn text(&mut self, text: &str) -> Item {
+        if let Some(known) = self.texts.get(text) {
+            return Item::Text(Rc::clone(known));
         }
         let memory = self.of_texts + text.len() + TEXT;
-        if memory > TEXTS && !Listed::has_part(text) {
-            return None;
+        if text.len() > LONGEST || (memory > TEXTS && !Listed::has_part(text)) {
+            return Item::Forgotten;
         }
         self.of_texts = memory;
-        Some(self.texts.number(&text.into()))
+        let text: Rc<str> = text.into();
+        self.texts.insert(Rc::clone(&text));
+        Item::Text(text)
     }
 
-    fn text_of(&self, item: Item) -> Option<&str> {
-        match item {
-            Item::Text(number) => self.texts.get(number).map(|text| &**text),
-            _ => None,
+    fn name(&mut self, name: Name) -> io::Result<Arc<Name>> {
+        if let Some(known) = self.names.get(&name) {
+            return Ok(Arc::clone(known));
         }
-    }
-
-    /// Returns the number of a name.
-    fn name(&mut self, name: Name) -> io::Result<u32> {
-        if !self.names.of.contains_key(&name) {
-            self.of_names += name.module.len() + name.name.len();
-            if self.of_names > NAMES {
-                return Err(self.too_many());
-            }
+        self.of_names += name.module.len() + name.name.len();
+        if self.of_names > NAMES {
+            return Err(self.too_many());
         }
-        Ok(self.names.number(&name.into()))
+        let name = Arc::new(name);
+        self.names.insert(Arc::clone(&name));
+        Ok(name)
     }
 
     fn too_many(&self) -> io::Error {
@@ -257,8 +222,8 @@ impl Scanner {
     }
 
     /// Adds a finding, or counts it again; it is on the list only if it `may_be`.
-    fn find(&mut self, used: Use, number: Option<u32>, may_be: bool) -> io::Result<()> {
-        let key = (used, self.here.code, number, may_be);
+    fn find(&mut self, used: Use, name: Option<&Arc<Name>>, may_be: bool) -> io::Result<()> {
+        let key = (used, self.here.code, name.cloned(), may_be);
         if let Some(finding) = self.found.get(&key).and_then(|index| self.scan.findings.get_mut(*index)) {
             finding.count += 1;
             return Ok(());
@@ -266,15 +231,14 @@ impl Scanner {
         if self.scan.findings.len() == FINDINGS {
             return Err(self.too_many());
         }
-        let name = number.and_then(|number| self.names.get(number)).cloned();
         let is_listed = may_be
-            && match &name {
+            && match name {
                 Some(name) => Listed::find(&name.module, &name.name).is_some(),
                 None => used == Use::PersistentId,
             };
         let (Here { code, at, .. }, pickle) = (self.here, self.scan.pickles);
         self.found.insert(key, self.scan.findings.len());
-        self.scan.findings.push(Finding { used, code, name, is_listed, at, pickle, count: 1 });
+        self.scan.findings.push(Finding { used, code, name: name.cloned(), is_listed, at, pickle, count: 1 });
         Ok(())
     }
 }
@@ -282,6 +246,7 @@ impl Scanner {
 impl Make for Scanner {
     type Value = Item;
     const IS_LENIENT: bool = true;
+    const DEEPEST: usize = 1 << 20;
     const LARGEST_INDEX: u32 = u32::MAX;
 
     fn begin(&mut self, here: Here, _: &Argument) -> io::Result<()> {
@@ -293,7 +258,7 @@ impl Make for Scanner {
         use Opcode::{Ext1, Ext2, Ext4};
         match (self.here.code, &argument) {
             (Ext1 | Ext2 | Ext4, _) => self.find(Use::Extension, None, true).map(|()| Item::Unknown),
-            (_, Argument::Text(text)) => Ok(self.text(text).map_or(Item::Forgotten, Item::Text)),
+            (_, Argument::Text(text)) => Ok(self.text(text)),
             (code, _) if code.is_text() => Ok(Item::Forgotten),
             _ => Ok(Item::Unknown),
         }
@@ -310,32 +275,34 @@ impl Make for Scanner {
     fn import(&mut self, argument: Argument, texts: Option<[Item; 2]>) -> io::Result<Item> {
         let name = match (argument, texts) {
             (Argument::Name { module, name }, _) => Some(Name { module, name }),
-            (_, Some([module, name])) => {
-                self.scan.may_hide |= may_be_forgotten_text(module, name);
-                let texts = self.text_of(module).zip(self.text_of(name));
-                texts.map(|(module, name)| Name { module: module.into(), name: name.into() })
+            (_, Some([Item::Text(module), Item::Text(name)])) => {
+                Some(Name { module: String::from(&*module), name: String::from(&*name) })
+            }
+            (_, Some(items)) => {
+                // Two texts of a name, of which one is not known.
+                let may_be_text = |item: &Item| matches!(item, Item::Text(_) | Item::Forgotten);
+                self.scan.may_hide |= items.iter().all(may_be_text);
+                None
             }
             _ => None,
         };
-        let number = name.map(|name| self.name(name)).transpose()?;
-        self.find(Use::Import, number, true)?;
-        Ok(number.map_or(Item::Unknown, Item::Import))
+        let name = name.map(|name| self.name(name)).transpose()?;
+        self.find(Use::Import, name.as_ref(), true)?;
+        Ok(name.map_or(Item::Unknown, Item::Import))
     }
 
     fn call(&mut self, callee: Item, _: Item) -> io::Result<Item> {
-        let number = match callee {
-            Item::Import(number) => Some(number),
-            _ => None,
-        };
-        self.find(Use::Call, number, true)?;
-        Ok(number.map_or(Item::Unknown, Item::Made))
+        match callee {
+            Item::Import(name) => self.find(Use::Call, Some(&name), true).map(|()| Item::Made(name)),
+            _ => self.find(Use::Call, None, true).map(|()| Item::Unknown),
+        }
     }
 
     fn build(&mut self, object: &Item, _: Item) -> io::Result<()> {
-        match *object {
-            Item::Made(number) => self.find(Use::State, Some(number), true),
+        match object {
+            Item::Made(name) => self.find(Use::State, Some(name), true),
             // The attributes of the module's own class or function would be changed, for the whole program.
-            Item::Import(number) => self.find(Use::State, Some(number), false),
+            Item::Import(name) => self.find(Use::State, Some(name), false),
             _ => self.find(Use::State, None, true),
         }
     }
@@ -368,17 +335,10 @@ fn is_beyond_files(op: &Op) -> bool {
     op.code == Opcode::Frame && matches!(op.argument, Argument::Int(len) if len >= LARGEST_FRAME)
 }
 
-/// Whether two items may be the texts of a name, but are not both known.
-fn may_be_forgotten_text(module: Item, name: Item) -> bool {
-    let is_text = |item| matches!(item, Item::Text(_) | Item::Forgotten);
-    is_text(module) && is_text(name) && [module, name].contains(&Item::Forgotten)
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Scan, Use, scan};
+    use super::{Make, Scan, Scanner, Use, scan};
     use crate::pickle::Opcode;
-    use crate::pickle::machine::DEEPEST;
 
     fn scanned(pickle: &[u8]) -> Scan {
         scan(pickle).expect("read")
@@ -604,8 +564,8 @@ mod tests {
 
     #[test]
     fn what_is_forgotten_of_a_large_stack_is_unknown() {
-        let deep = |begin: &[u8], end: &[u8]| [begin, &vec![b'N'; DEEPEST + 1], end].concat();
-        let drop = vec![b'0'; DEEPEST + 1];
+        let deep = |begin: &[u8], end: &[u8]| [begin, &vec![b'N'; Scanner::DEEPEST + 1], end].concat();
+        let drop = vec![b'0'; Scanner::DEEPEST + 1];
         let unlisted = ["STACK_GLOBAL ?", "REDUCE ?"];
         for (pickle, expected) in [
             (deep(b"", b"cos\nsystem\n)R."), &["GLOBAL os.system", "REDUCE os.system"][..]),

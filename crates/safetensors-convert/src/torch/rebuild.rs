@@ -174,6 +174,7 @@ impl Drop for Reader<'_> {
 impl Make for Reader<'_> {
     type Value = Value;
     const IS_LENIENT: bool = false;
+    const DEEPEST: usize = 1 << 21;
     /// Far more than two million tensors have.
     const LARGEST_INDEX: u32 = (1 << 26) - 1;
 
