@@ -7,6 +7,9 @@
 //! Tensors are found in nested dictionaries, lists and tuples; the keys and indices on the way to a tensor
 //! are its name, separated by dots. Other values are left out, and listed by
 //! [`left_out`](Checkpoint::left_out). A tensor without a dictionary or list around it is named `tensor`.
+//!
+//! Memory: at most 64 MiB for a thousand tensors, and 400 MiB for two million; in addition what names of more
+//! than 16 bytes take.
 
 mod flatten;
 mod legacy;

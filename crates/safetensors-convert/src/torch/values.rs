@@ -121,16 +121,9 @@ impl Value {
         }
     }
 
-    /// Returns the container.
+    /// Returns the container, which has one owner less if it is shared.
     pub fn into_items(self) -> Option<Rc<Items>> {
-        match self {
-            Self::Tuple(items)
-            | Self::List(items)
-            | Self::Set(items)
-            | Self::Deque(items)
-            | Self::Dict(items) => Some(items),
-            _ => None,
-        }
+        self.items().cloned()
     }
 
     /// Whether it contains no values.
