@@ -5,10 +5,10 @@ use super::scan::{Data, Scan};
 use super::stored::{Joined, Place};
 use crate::error::unsound;
 use crate::numpy::Swapped;
-use crate::source::{InTensor, no_tensor};
+use crate::source::{InTensor, at, no_tensor};
 use crate::text::quoted;
 use crate::{Tensor, TensorSource};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
@@ -34,12 +34,7 @@ pub struct Checkpoint {
     scan: Scan,
     is_big_endian: bool,
     /// The data files that have bytes, by their numbers.
-    shards: Vec<Shard>,
-}
-
-struct Shard {
-    number: u32,
-    file: File,
+    shards: BTreeMap<u32, File>,
 }
 
 impl Checkpoint {
@@ -66,14 +61,14 @@ impl Checkpoint {
         };
         let used: BTreeSet<u32> =
             scan.places.iter().filter(|place| place.size > 0).map(|place| place.shard).collect();
-        let mut shards = Vec::new();
+        let mut shards = BTreeMap::new();
         for number in used {
             let path = with_suffix(&base, format!(".data-{number:05}-of-{count:05}"));
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             let file = open(&path).map_err(|error| {
                 io::Error::new(error.kind(), format!("data file {} cannot be opened: {error}", quoted(&name)))
             })?;
-            shards.push(Shard { number, file });
+            shards.insert(number, file);
         }
         check_places(&scan, &shards)?;
         if names == Names::WithoutAttribute {
@@ -88,13 +83,9 @@ impl Checkpoint {
     }
 
     fn place(&self, index: u32) -> Option<(&File, Place)> {
-        let place = *self.scan.places.get(usize::try_from(index).ok()?)?;
-        if place.size == 0 {
-            // Its file is perhaps not open, nor needed.
-            return None;
-        }
-        let shard = self.shards.binary_search_by_key(&place.shard, |shard| shard.number).ok()?;
-        Some((&self.shards.get(shard)?.file, place))
+        // The file of no bytes is perhaps not open, nor needed.
+        let place = *at(&self.scan.places, index).filter(|place| place.size > 0)?;
+        Some((self.shards.get(&place.shard)?, place))
     }
 
     fn pieces(&self, first: u32, count: u32) -> impl Iterator<Item = (&File, Place)> {
@@ -138,21 +129,18 @@ impl TensorSource for Checkpoint {
 }
 
 /// Checks that all bytes are in their files, and that no two tensors share some.
-fn check_places(scan: &Scan, shards: &[Shard]) -> io::Result<()> {
-    let mut lens = Vec::new();
-    for shard in shards {
-        lens.push(shard.file.metadata()?.len());
-    }
+fn check_places(scan: &Scan, shards: &BTreeMap<u32, File>) -> io::Result<()> {
+    let lens = shards.iter().map(|(number, file)| Ok((number, file.metadata()?.len())));
+    let lens: BTreeMap<&u32, u64> = lens.collect::<io::Result<_>>()?;
     let places = scan.places.iter().zip(0_u32..).filter(|(place, _)| place.size > 0);
     let mut sorted: Vec<u32> = places.map(|(_, index)| index).collect();
-    let place = |index: u32| usize::try_from(index).ok().and_then(|index| scan.places.get(index));
+    let place = |index: u32| at(&scan.places, index);
     sorted.sort_unstable_by_key(|index| place(*index).map(|place| (place.shard, place.at)));
     let mut before: Option<(u32, Place)> = None;
     for index in sorted {
         let Some(&place) = place(index) else { continue };
         let Place { shard, at, size, .. } = place;
-        let file = shards.binary_search_by_key(&shard, |shard| shard.number);
-        let len = file.ok().and_then(|file| lens.get(file)).copied().unwrap_or_default();
+        let len = lens.get(&shard).copied().unwrap_or_default();
         if at.checked_add(size).is_none_or(|end| end > len) {
             let owner = scan.owner(index);
             return Err(unsound(format!(

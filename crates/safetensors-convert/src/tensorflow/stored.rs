@@ -3,6 +3,7 @@
 use super::table::masked;
 use crate::error::unsound;
 use crate::zip::Part;
+use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, BufReader, Read};
 
@@ -64,12 +65,8 @@ impl Read for Checked<'_> {
 /// The bytes of slices along one axis. From each in turn a run of bytes is taken, as often as the axes
 /// before that one say.
 pub struct Joined<'f> {
-    pieces: Vec<Piece<'f>>,
-    /// How many runs each piece has left, besides the current ones.
-    rounds: u64,
-    /// The piece whose run is being read, and how much is left of it.
-    current: usize,
-    left: u64,
+    /// The pieces that have runs left, in the order of these.
+    pieces: VecDeque<Piece<'f>>,
     /// The size of each piece's buffer.
     buffer: usize,
 }
@@ -77,7 +74,11 @@ pub struct Joined<'f> {
 struct Piece<'f> {
     file: &'f File,
     place: Place,
+    /// The length of a run, and how much is left of the next one.
     run: u64,
+    left: u64,
+    /// How many runs are left.
+    runs: u64,
     /// It is open from its first run to its last.
     source: Option<Box<BufReader<Checked<'f>>>>,
 }
@@ -90,58 +91,31 @@ const BUFFER: (usize, usize) = (1 << 16, 1 << 12);
 pub const MOST_PIECES: usize = BUFFERS / BUFFER.1;
 
 impl<'f> Joined<'f> {
-    /// Creates a reader of `runs` runs of each of these places.
+    /// Creates a reader of `runs` runs of each of these places, which have bytes.
     pub fn new(places: impl Iterator<Item = (&'f File, Place)>, runs: u64) -> Self {
-        // There is nothing to read in a tensor without elements.
-        let run = |place: &Place| place.size.checked_div(runs).unwrap_or_default();
-        let pieces = places.map(|(file, place)| Piece { file, place, run: run(&place), source: None });
-        let pieces: Vec<_> = pieces.collect();
+        let piece = |(file, place): (_, Place)| {
+            let run = place.size.checked_div(runs).unwrap_or_default();
+            Piece { file, place, run, left: run, runs, source: None }
+        };
+        let pieces: VecDeque<_> = places.map(piece).collect();
         let buffer = (BUFFERS / pieces.len().max(1)).clamp(BUFFER.1, BUFFER.0);
-        let left = pieces.first().map_or(0, |piece| piece.run);
-        Self { pieces, rounds: runs.saturating_sub(1), current: 0, left, buffer }
-    }
-
-    /// Makes the next piece the current one. Returns false at the end.
-    fn advance(&mut self) -> bool {
-        // Nothing is left of a piece in the last round.
-        if self.rounds == 0 {
-            self.pieces[self.current].source = None;
-        }
-        self.current += 1;
-        if self.current == self.pieces.len() {
-            if self.rounds == 0 {
-                self.current -= 1;
-                return false;
-            }
-            (self.current, self.rounds) = (0, self.rounds - 1);
-        }
-        self.left = self.pieces[self.current].run;
-        true
+        Self { pieces, buffer }
     }
 }
 
 impl Read for Joined<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        // Without this, rounds without bytes would be counted one by one.
-        if buffer.is_empty() || self.pieces.iter().all(|piece| piece.run == 0) {
-            return Ok(0);
+        let Some(piece) = self.pieces.front_mut() else { return Ok(0) };
+        let open = || Box::new(BufReader::with_capacity(self.buffer, piece.place.open(piece.file)));
+        let most = usize::try_from(piece.left).unwrap_or(usize::MAX).min(buffer.len());
+        let len = piece.source.get_or_insert_with(open).read(&mut buffer[..most])?;
+        piece.left -= len as u64;
+        if piece.left == 0
+            && let Some(mut piece) = self.pieces.pop_front().filter(|piece| piece.runs > 1)
+        {
+            (piece.left, piece.runs) = (piece.run, piece.runs - 1);
+            self.pieces.push_back(piece);
         }
-        while self.left == 0 {
-            if !self.advance() {
-                return Ok(0);
-            }
-        }
-        let piece = &mut self.pieces[self.current];
-        let source = match &mut piece.source {
-            Some(source) => source,
-            none => {
-                let source = BufReader::with_capacity(self.buffer, piece.place.open(piece.file));
-                none.insert(Box::new(source))
-            }
-        };
-        let most = usize::try_from(self.left).unwrap_or(usize::MAX).min(buffer.len());
-        let len = source.read(&mut buffer[..most])?;
-        self.left -= len as u64;
         Ok(len)
     }
 }
