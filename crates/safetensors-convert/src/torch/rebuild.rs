@@ -7,7 +7,7 @@ use super::store::{Kind, Store};
 use super::values::{Items, Meter, Numpy, Value};
 use crate::error::beyond_limit;
 use crate::numpy::Header;
-use crate::pickle::{Argument, Here, Indices, Listed, Machine, Make, Opcode, Opcodes, Rebuild};
+use crate::pickle::{Argument, Here, Indices, Listed, Machine, Make, Op, Opcode, Opcodes, Rebuild};
 use crate::source::at;
 use crate::strided::{fortran, is_contiguous};
 use crate::text::shown_text;
@@ -139,12 +139,11 @@ pub(super) fn read_pickle<R: Read, T>(
 pub(super) fn fetched<R: Read>(opcodes: &mut Opcodes<R>) -> io::Result<Indices> {
     let mut fetched = Indices::default();
     for op in opcodes {
-        let op = op?;
-        if let (Opcode::Get | Opcode::BinGet | Opcode::LongBinGet, Argument::Int(index)) =
-            (op.code, op.argument)
-            && let Some(index) = u32::try_from(index).ok().filter(|index| *index <= Reader::LARGEST_INDEX)
-        {
-            fetched.insert(index);
+        let Op { at, code, argument } = op?;
+        if let (Opcode::Get | Opcode::BinGet | Opcode::LongBinGet, Argument::Int(index)) = (code, argument) {
+            let index = u32::try_from(index).ok().filter(|index| *index <= Reader::LARGEST_INDEX);
+            let beyond = || format!("has an index beyond {}", Reader::LARGEST_INDEX);
+            fetched.insert(index.ok_or_else(|| Here { code, at, end: at }.beyond(beyond()))?);
         }
     }
     Ok(fetched)
