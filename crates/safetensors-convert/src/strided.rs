@@ -89,8 +89,8 @@ impl<F: Borrow<File>> Strided<F> {
             Some(span) => (span, is_near(step, span)),
             None => (0, false),
         };
-        // Runs that are far apart are read one by one, and gathered together. Their distance in the window does
-        // not map all of them to the same lines of the processor's cache.
+        // Runs that are far apart are read one by one, and gathered together. Their distance in the window
+        // does not map all of them to the same lines of the processor's cache.
         let apart = if is_near { step } else { span + APART };
         let at_once = if span == 0 { 1 } else { 1 + WINDOW.saturating_sub(span) / apart.max(1) };
         let mut index = 0;
