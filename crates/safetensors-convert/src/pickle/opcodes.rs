@@ -197,13 +197,13 @@ impl<R: Read> Opcodes<R> {
             Form::Bytes(width) => self.sized(width, Argument::Bytes),
             Form::TwoLines => self.names(),
             Form::Line => self.in_line(|line| Some(texts(line))),
-            Form::IntLine => self.in_line(|line| int(&line)),
+            Form::IntLine => self.number_in_line(int),
             Form::LongLine => {
                 let at = self.at;
-                self.in_line(|line| long(&line, at))
+                self.number_in_line(|line| long(line, at))
             }
             Form::IndexLine => self.index(),
-            Form::FloatLine => self.in_line(|line| float(&line)),
+            Form::FloatLine => self.number_in_line(float),
             Form::QuotedLine => self.in_line(|line| unquoted(&line).map(texts)),
             Form::EscapedLine => self.in_line(|line| unescaped(&line).map(Argument::Text)),
         }
@@ -285,6 +285,22 @@ impl<R: Read> Opcodes<R> {
             Some(argument) => Ok(argument),
             None if self.is_lenient => Ok(Argument::Unknown),
             None => Err(self.invalid()),
+        }
+    }
+
+    /// The same for a number. One with letters that no number has ends every program.
+    fn number_in_line(&mut self, read: impl FnOnce(&[u8]) -> Option<Argument>) -> io::Result<Argument> {
+        let mut may_be_number = false;
+        let argument = self.in_line(|line| {
+            let text = line.split(|&byte| byte == 0).next().unwrap_or_default();
+            let has_number = |byte: &u8| b"abcdefilnotxy".contains(&byte.to_ascii_lowercase());
+            may_be_number = text.iter().all(|byte| !byte.is_ascii_alphabetic() || has_number(byte));
+            read(&line)
+        })?;
+        if may_be_number || matches!(argument, Argument::Skipped { .. }) {
+            Ok(argument)
+        } else {
+            Err(self.invalid())
         }
     }
 
