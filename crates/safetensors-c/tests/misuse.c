@@ -385,6 +385,13 @@ static void with_wrong(const row *it, size_t index, argument wrong, const char *
     }
 }
 
+/* For two arrays, the first of which begins at `AT`. */
+static union {
+    uint64_t words[64];
+    uint8_t bytes[512];
+} shared;
+#define AT (shared.bytes + 128)
+
 static void wrong_pointers(const row *it, size_t index)
 {
     const argument right = it->a[index];
@@ -392,7 +399,7 @@ static void wrong_pointers(const row *it, size_t index)
     wrong.at = NULL;
     with_wrong(it, index, wrong, "c.null", "NULL");
     if (right.size > 1) {
-        wrong.at = (char *)right.at + 1;
+        wrong.at = shared.bytes + 1;
         with_wrong(it, index, wrong, "c.aligned", "misaligned");
     }
     if (right.empty != NULL) {
@@ -408,13 +415,6 @@ static void wrong_pointers(const row *it, size_t index)
         with_wrong(it, index, wrong, strcmp(right.empty, "c.memory") == 0 ? "c.null" : right.empty, "NULL and empty");
     }
 }
-
-/* For two arrays, the first of which begins at `AT`. */
-static union {
-    uint64_t words[64];
-    uint8_t bytes[512];
-} shared;
-#define AT (shared.bytes + 128)
 
 /* Puts the first argument into the shared memory, and the second, of bytes, beside it or over it. */
 static void overlap_exactly(const row *it, size_t one, size_t other)
