@@ -1,7 +1,5 @@
-/* Judges a pack on a device without files: first the wrong models, then the vectors, with the lines of the programs
- * for computers. The pack is in the device's memory. */
+/* Judges a pack in the memory of a device without files. */
 #include "judge.h"
-#include "wrong_models.h"
 
 #include <semihost.h>
 #include <string.h>
@@ -44,30 +42,9 @@ static void print_line(void *context, const char *text, size_t len)
     }
 }
 
-static uint8_t window[256];
-static char text[512];
-static sft_slot slots[16];
-static sft_tensor tensors[8];
-
 int main(void)
 {
-    const judge_memory memory = { window, sizeof window, text, sizeof text, slots, 16, tensors, 8 };
     const sft_storage storage = sft_callbacks(read_pack, NULL, 0, SFT_LEN_UNKNOWN);
     const print_to to = { print_line, NULL };
-    static pack_record record;
-    wrong_models result;
-    pack vectors;
-    int next = -1;
-
-    if (judge_wrong_models(to, &storage, &result) != 0) {
-        return 1;
-    }
-    if (pack_begin(&vectors, &storage)) {
-        while ((next = pack_next(&vectors, &record)) > 0) {
-            if (record.kind == PACK_VECTOR) {
-                judge_vector(to, &record, &memory);
-            }
-        }
-    }
-    return next == 0 ? 0 : 2;
+    return judge_pack(to, &storage, NULL);
 }

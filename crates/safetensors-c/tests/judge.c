@@ -261,7 +261,7 @@ static void receive(const listing *list, const sft_storage *file)
     }
 }
 
-void judge_vector(print_to to, pack_record *record, const judge_memory *memory)
+static void judge_vector(print_to to, pack_record *record, const judge_memory *memory)
 {
     const sft_storage file = pack_file(record);
     sft_model model;
@@ -284,4 +284,29 @@ void judge_vector(print_to to, pack_record *record, const judge_memory *memory)
         look_at(&list, &model, record);
     }
     receive(&list, &file);
+}
+
+/* The same on computers and on boards, so that verdicts have the same reasons. */
+static uint8_t window[256];
+static char text[512];
+static sft_slot slots[16];
+static sft_tensor tensors[8];
+
+int judge_pack(print_to to, const sft_storage *pack_storage, const judge_memory *large)
+{
+    const judge_memory small = { window, sizeof window, text, sizeof text, slots, 16, tensors, 8 };
+    static pack_record record;
+    pack vectors;
+    int next = -1;
+    if (judge_wrong_models(to, pack_storage) != 0) {
+        return 1;
+    }
+    if (pack_begin(&vectors, pack_storage)) {
+        while ((next = pack_next(&vectors, &record)) > 0) {
+            if (record.kind == PACK_VECTOR) {
+                judge_vector(to, &record, large != NULL && record.file.len >> 16 > 0 ? large : &small);
+            }
+        }
+    }
+    return next == 0 ? 0 : 2;
 }

@@ -1,5 +1,9 @@
-/* Judges the vectors: prints what the library says of a file, for a program that compares it with the manifest. No
- * heap and no stdio: devices run it, too.
+/* Judges a pack. First the models that are not the one that a program expects, by each way to read a model. For each that
+ * was rejected it prints `rejected: WHAT: TENSOR: SENTENCE`, for each that was not `wrong: …`, and at the end
+ * `wrong models: N rejected, N read, N failed`.
+ *
+ * Then the vectors: it prints what the library says of each, for a program that compares it with the manifest. No heap and
+ * no stdio: devices run it, too.
  *
  *     vector ID
  *      open VERDICT          sft_open
@@ -35,7 +39,10 @@ typedef struct judge_memory {
     size_t tensor_count;
 } judge_memory;
 
-/* Judges the vector of a record, and prints what is said above. */
-void judge_vector(print_to to, pack_record *record, const judge_memory *memory);
+/* Judges the models of a pack. Returns 0 if it was read and nothing failed. About 2 KB of stack. */
+int judge_wrong_models(print_to to, const sft_storage *pack_storage);
+
+/* Judges a pack; vectors above 64 KiB in `large`. Returns what a program ends with. */
+int judge_pack(print_to to, const sft_storage *pack_storage, const judge_memory *large);
 
 #endif

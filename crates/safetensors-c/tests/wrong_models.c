@@ -1,4 +1,13 @@
-#include "wrong_models.h"
+#include "judge.h"
+
+/* How many models there were. */
+typedef struct wrong_models {
+    /* Rejected as expected by every function. */
+    uint32_t rejected;
+    /* The right one, read by every function. */
+    uint32_t read;
+    uint32_t failed;
+} wrong_models;
 
 /* What the program expects: NET of tests/wrong_models/models.rs. */
 static const sft_request NET[3] = {
@@ -417,14 +426,14 @@ static void judge_record(print_to to, const pack_record *record, const input *in
     result->failed += it.failed != 0;
 }
 
-int judge_wrong_models(print_to to, const sft_storage *pack_storage, wrong_models *result)
+int judge_wrong_models(print_to to, const sft_storage *pack_storage)
 {
+    wrong_models result = { 0, 0, 0 };
     pack models;
     pack_record record;
     input in;
     uint8_t sum[32] = { 0 };
     int next;
-    result->rejected = result->read = result->failed = 0;
     in.sum = sum;
     if (!pack_begin(&models, pack_storage)) {
         return 1;
@@ -440,8 +449,8 @@ int judge_wrong_models(print_to to, const sft_storage *pack_storage, wrong_model
         if (record.kind == PACK_RIGHT) {
             memcpy(sum, record.text, sizeof sum);
         }
-        judge_record(to, &record, &in, result);
+        judge_record(to, &record, &in, &result);
     }
-    print_totals(to, result);
-    return next != 0 || result->failed != 0 || result->rejected == 0 || result->read == 0;
+    print_totals(to, &result);
+    return next != 0 || result.failed != 0 || result.rejected == 0 || result.read == 0;
 }

@@ -1,7 +1,7 @@
 //! The C API on emulated boards: the example, with its model and with invalid ones; every vector that fits,
 //! and every wrong model.
 
-use super::{UNWANTED, directory, last_line, library, tools};
+use super::{UNWANTED, directory, library, tools};
 use crate::boards::{self, qemu};
 use crate::elf::Elf;
 use crate::process::Run;
@@ -125,13 +125,9 @@ impl Machine {
         let load = format!("loader,file={},addr={},force-raw=on", pack.display(), self.pack_at);
         let ended = qemu(self.judge, &["-device".to_owned(), load]).args([&program]).limit(60).output()?;
         let log = crate::process::everything(&ended);
-        let (models, vectors) = log.split_at(log.find("\nvector ").map_or(log.len(), |at| at + 1));
-        let models = last_line(models.as_bytes());
-        if !ended.status.success() || !models.ends_with(", 0 failed") {
+        if !ended.status.success() {
             return Err(format!("it ended with {}; its output:\n{log}", ended.status));
         }
-        let file = scratch(self.name).join("vectors.txt");
-        workspace::write(&file, vectors.as_bytes())?;
-        Ok(format!("{}; {models}", tools("compare", &file, LONGEST)?))
+        super::judged(&log, &scratch(self.name).join("vectors.txt"), LONGEST)
     }
 }

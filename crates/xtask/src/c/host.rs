@@ -2,7 +2,7 @@
 //! 32-bit pointers and with CMake. Programs are linked with the library in which a reachable panic is an
 //! undefined symbol.
 
-use super::{UNWANTED, WARNINGS, directory, tools};
+use super::{UNWANTED, WARNINGS, directory, judged, tools};
 use crate::elf::Elf;
 use crate::model::ModelFile;
 use crate::process::Run;
@@ -30,10 +30,9 @@ const BUILDS: [(&str, &[&str]); 4] = [
 
 const SANITIZERS: &str = "-std=c99 -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all";
 
-/// The sources of the programs: vectors, wrong models, mistakes of callers, a round trip.
-const PROGRAMS: [&[&str]; 4] = [
-    &["tests/vectors.c", "tests/judge.c", "tests/pack.c"],
-    &["tests/wrong_models_main.c", "tests/wrong_models.c", "tests/pack.c"],
+/// The sources of the programs: wrong models and vectors, mistakes of callers, a round trip.
+const PROGRAMS: [&[&str]; 3] = [
+    &["tests/host.c", "tests/judge.c", "tests/pack.c", "tests/wrong_models.c"],
     &["tests/misuse.c"],
     &["tests/round_trip.c"],
 ];
@@ -165,9 +164,9 @@ impl Build {
         let mut tally = Tally::default();
         let mut outcomes = vec![("the header", self.run(&["tests/header.c"], None))];
         let is_cpp = self.compiler.ends_with("++");
-        if is_cpp || self.flags.contains("-O") {
-            let example = if is_cpp { "examples/cpp/main.cpp" } else { "examples/inference.c" };
-            outcomes.push(("the example", self.run(&[example], Some(&model())).and_then(is_right)));
+        if is_cpp {
+            let example = self.run(&["examples/cpp/main.cpp"], Some(&model()));
+            outcomes.push(("the example", example.and_then(is_right)));
         }
         if self.flags.contains("-O") {
             outcomes.extend(self.test_programs(pack));
@@ -181,18 +180,14 @@ impl Build {
 
     fn test_programs(&self, pack: &Path) -> Vec<(&'static str, Result<String, String>)> {
         let [log, recorded] = ["vectors.log", "recorded.safetensors"].map(|name| self.output(name));
-        let [vectors, models, misuse, round_trip] = PROGRAMS;
-        let judged = self.run(vectors, Some(pack)).and_then(|printed| {
-            workspace::write(&log, printed.as_bytes())?;
-            tools("compare", &log, LONGEST)
-        });
+        let [judge, misuse, round_trip] = PROGRAMS;
+        let judged = self.run(judge, Some(pack)).and_then(|printed| judged(&printed, &log, LONGEST));
         let accepted = || Run::new(command()?).args(["check"]).args([&recorded]).capture();
         let lacks = |sources| Elf::open(&self.build(sources)?)?.lacks(&UNWANTED).map(|()| String::new());
         let plain = PROGRAMS.iter().filter(|_| !self.flags.contains("-fsanitize"));
         let lacking = plain.map(|sources| ("no panic and no heap", lacks(sources)));
         let outcomes = [
-            ("vectors", judged),
-            ("wrong models", self.run(models, Some(pack))),
+            ("wrong models and vectors", judged),
             ("mistakes of callers", self.run(misuse, Some(pack))),
             ("round trip", self.run(round_trip, Some(&recorded))),
             ("the command accepts what was recorded", accepted().map(|_| String::new())),
