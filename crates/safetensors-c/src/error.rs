@@ -15,11 +15,11 @@ use embedded_safetensors::{
 /// What a function returns.
 pub type Status = i32;
 
-const OK: Status = 0;
-const FILE: Status = 1;
-const LIMIT: Status = 2;
-const USAGE: Status = 3;
-const STORAGE: Status = 4;
+pub const OK: Status = 0;
+pub const FILE: Status = 1;
+pub const LIMIT: Status = 2;
+pub const USAGE: Status = 3;
+pub const STORAGE: Status = 4;
 
 macro_rules! misuses {
     ($($name:ident $code:literal $sentence:literal;)+) => {
@@ -225,11 +225,11 @@ const _: () = assert!(all_fit(Misuse::CODES) && all_kinds_fit(), "a code is long
 /// `sft_error`. What C may change is plain data.
 #[repr(C)]
 pub struct ErrorOut {
-    at: u64,
-    storage: i32,
-    request: i32,
-    tag: Tag,
-    cause: MaybeUninit<Cause>,
+    pub at: u64,
+    pub storage: i32,
+    pub request: i32,
+    pub tag: Tag,
+    pub cause: MaybeUninit<Cause>,
 }
 
 crate::abi::fits!(ErrorOut, 64);
@@ -307,7 +307,7 @@ const NO_ERROR: &str = "no error";
 /// # Safety
 /// See the header.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sft_error_code(error: *const ErrorOut, text: *mut c_char, len: usize) -> usize {
+pub unsafe extern "C" fn sft_error_code(error: *const ErrorOut, text: *mut c_char, len: usize) -> usize {
     // First, because the text may be written over the error.
     // SAFETY: the header's rules.
     let code = unsafe { cause(error) }.map_or(NO_ERROR, |cause| cause.code());
@@ -322,7 +322,7 @@ unsafe extern "C" fn sft_error_code(error: *const ErrorOut, text: *mut c_char, l
 /// # Safety
 /// See the header.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sft_error_sentence(error: *const ErrorOut, text: *mut c_char, len: usize) -> usize {
+pub unsafe extern "C" fn sft_error_sentence(error: *const ErrorOut, text: *mut c_char, len: usize) -> usize {
     // First, because the text may be written over the error.
     // SAFETY: the header's rules.
     let cause = unsafe { cause(error) };

@@ -46,7 +46,7 @@ impl State {
 /// # Safety
 /// See the header.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sft_file_receiver_begin(
+pub unsafe extern "C" fn sft_file_receiver_begin(
     receiver: *mut FileReceiver,
     sink: *const SinkIn,
     file_len: u64,
@@ -80,7 +80,7 @@ unsafe extern "C" fn sft_file_receiver_begin(
 /// # Safety
 /// See the header.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sft_file_receiver_push(
+pub unsafe extern "C" fn sft_file_receiver_push(
     receiver: *mut FileReceiver,
     bytes: *const c_void,
     len: usize,
@@ -100,7 +100,10 @@ unsafe extern "C" fn sft_file_receiver_push(
 /// # Safety
 /// See the header.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sft_file_receiver_finish(receiver: *mut FileReceiver, error: *mut ErrorOut) -> Status {
+pub unsafe extern "C" fn sft_file_receiver_finish(
+    receiver: *mut FileReceiver,
+    error: *mut ErrorOut,
+) -> Status {
     // SAFETY: the header's rules.
     unsafe { end(Object::finish(receiver, State::finish), error) }
 }

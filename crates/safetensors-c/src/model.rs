@@ -16,7 +16,7 @@ pub type Model = Object<Opened<Storage>, 0x7366_745F_4D4F_444C>;
 crate::abi::fits!(Model, crate::abi::words("SFT_MODEL_WORDS"));
 
 /// `sft_slot`.
-type Slot = SortSlot;
+pub type Slot = SortSlot;
 
 crate::abi::fits!(Slot, 24);
 
@@ -60,7 +60,7 @@ pub unsafe fn lookup<'w>(
 /// # Safety
 /// See the header.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sft_open(
+pub unsafe extern "C" fn sft_open(
     model: *mut Model,
     storage: *const StorageIn,
     requests: *const Request,
@@ -89,7 +89,7 @@ unsafe extern "C" fn sft_open(
 /// # Safety
 /// See the header.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sft_open_unordered(
+pub unsafe extern "C" fn sft_open_unordered(
     model: *mut Model,
     storage: *const StorageIn,
     slot_memory: *mut Slot,
@@ -115,7 +115,7 @@ unsafe extern "C" fn sft_open_unordered(
 /// # Safety
 /// See the header.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sft_find(
+pub unsafe extern "C" fn sft_find(
     model: *mut Model,
     requests: *const Request,
     tensors: *mut Tensor,
@@ -137,12 +137,12 @@ unsafe extern "C" fn sft_find(
     unsafe { end(Object::with(model, find), error) }
 }
 
-type Visit = unsafe extern "C" fn(*mut c_void, *const c_char, usize, *const Tensor);
+pub type Visit = unsafe extern "C" fn(*mut c_void, *const c_char, usize, *const Tensor);
 
 /// # Safety
 /// See the header.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sft_for_each(
+pub unsafe extern "C" fn sft_for_each(
     model: *mut Model,
     visit: Option<Visit>,
     context: *mut c_void,
@@ -173,7 +173,7 @@ unsafe extern "C" fn sft_for_each(
 /// # Safety
 /// See the header.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sft_validate_names(
+pub unsafe extern "C" fn sft_validate_names(
     model: *mut Model,
     key: *const u64,
     slot_memory: *mut Slot,
@@ -216,7 +216,7 @@ fn with_final_0(error: ReadError<Fault>) -> Cause {
 /// # Safety
 /// See the header.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sft_metadata(
+pub unsafe extern "C" fn sft_metadata(
     model: *mut Model,
     key: *const c_char,
     value: *mut c_char,
@@ -284,7 +284,7 @@ unsafe fn verify(
 /// # Safety
 /// See the header.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sft_verify_sha256(
+pub unsafe extern "C" fn sft_verify_sha256(
     model: *mut Model,
     expected: *const u8,
     buffer: *mut c_void,
@@ -305,7 +305,7 @@ unsafe extern "C" fn sft_verify_sha256(
 /// # Safety
 /// See the header.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sft_verify_crc32(
+pub unsafe extern "C" fn sft_verify_crc32(
     model: *mut Model,
     expected: u32,
     buffer: *mut c_void,
@@ -323,7 +323,7 @@ unsafe extern "C" fn sft_verify_crc32(
 /// # Safety
 /// See the header.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sft_verify_embedded(
+pub unsafe extern "C" fn sft_verify_embedded(
     model: *mut Model,
     buffer: *mut c_void,
     len: usize,

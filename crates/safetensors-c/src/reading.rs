@@ -20,7 +20,7 @@ fn of_tensor(error: Error) -> Cause {
 /// # Safety
 /// See the header.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sft_read_bytes(
+pub unsafe extern "C" fn sft_read_bytes(
     model: *mut Model,
     tensor: *const Tensor,
     offset: u64,
@@ -81,7 +81,7 @@ macro_rules! readers {
         /// # Safety
         /// See the header.
         #[unsafe(no_mangle)]
-        unsafe extern "C" fn $name(
+        pub unsafe extern "C" fn $name(
             model: *mut Model,
             tensor: *const Tensor,
             first: u64,

@@ -10,7 +10,7 @@ use embedded_safetensors::stream::{Receiver as Receiving, Target as One};
 use embedded_safetensors::values::Element;
 
 /// What C lends lives as long as its objects, by the header's rules.
-type Target = One<'static, 'static>;
+pub type Target = One<'static, 'static>;
 
 crate::abi::fits!(Target, crate::abi::words("SFT_TARGET_WORDS"));
 
@@ -69,7 +69,7 @@ impl State {
 /// # Safety
 /// See the header.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sft_receiver_begin(
+pub unsafe extern "C" fn sft_receiver_begin(
     receiver: *mut Receiver,
     targets: *mut Target,
     capacity: usize,
@@ -118,7 +118,7 @@ unsafe fn add<T: Number + 'static>(
 /// # Safety
 /// See the header.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sft_receiver_add_bytes(
+pub unsafe extern "C" fn sft_receiver_add_bytes(
     receiver: *mut Receiver,
     request: *const Request,
     bytes: *mut c_void,
@@ -149,7 +149,7 @@ macro_rules! targets {
         /// # Safety
         /// See the header.
         #[unsafe(no_mangle)]
-        unsafe extern "C" fn $name(
+        pub unsafe extern "C" fn $name(
             receiver: *mut Receiver,
             request: *const Request,
             values: *mut $type,
@@ -178,7 +178,7 @@ targets! {
 /// # Safety
 /// See the header.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sft_receiver_push(
+pub unsafe extern "C" fn sft_receiver_push(
     receiver: *mut Receiver,
     bytes: *const c_void,
     len: usize,
@@ -192,7 +192,7 @@ unsafe extern "C" fn sft_receiver_push(
 /// # Safety
 /// See the header.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sft_receiver_remaining(receiver: *mut Receiver) -> u64 {
+pub unsafe extern "C" fn sft_receiver_remaining(receiver: *mut Receiver) -> u64 {
     // Before the first piece, that is the length of the header.
     let remaining =
         |state: &mut State| Ok::<u64, Misuse>(state.receiving.as_ref().map_or(8, Receiving::remaining));
@@ -203,7 +203,7 @@ unsafe extern "C" fn sft_receiver_remaining(receiver: *mut Receiver) -> u64 {
 /// # Safety
 /// See the header.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sft_receiver_end(receiver: *mut Receiver, error: *mut ErrorOut) -> Status {
+pub unsafe extern "C" fn sft_receiver_end(receiver: *mut Receiver, error: *mut ErrorOut) -> Status {
     let finish = |state: &mut State| Ok::<(), Cause>(state.receiving().end_of_input()?);
     // SAFETY: the header's rules.
     unsafe { end(Object::with(receiver, finish), error) }
@@ -212,7 +212,7 @@ unsafe extern "C" fn sft_receiver_end(receiver: *mut Receiver, error: *mut Error
 /// # Safety
 /// See the header.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sft_receiver_tensor(
+pub unsafe extern "C" fn sft_receiver_tensor(
     receiver: *mut Receiver,
     target: usize,
     tensor: *mut Tensor,

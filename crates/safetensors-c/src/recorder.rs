@@ -21,10 +21,10 @@ crate::abi::fits!(Recorder, crate::abi::words("SFT_RECORDER_WORDS"));
 /// `sft_spec`.
 #[repr(C)]
 pub struct Spec {
-    name: *const c_char,
-    dtype: u32,
-    rank: u32,
-    shape: [u64; MAX_RANK],
+    pub name: *const c_char,
+    pub dtype: u32,
+    pub rank: u32,
+    pub shape: [u64; MAX_RANK],
 }
 
 impl Spec {
@@ -43,8 +43,8 @@ impl Spec {
 /// `sft_pair`.
 #[repr(C)]
 pub struct Pair {
-    key: *const c_char,
-    value: *const c_char,
+    pub key: *const c_char,
+    pub value: *const c_char,
 }
 
 type TextPair = (&'static str, &'static str);
@@ -119,7 +119,7 @@ unsafe fn describe(
 /// # Safety
 /// See the header.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sft_recorder_begin(
+pub unsafe extern "C" fn sft_recorder_begin(
     recorder: *mut Recorder,
     sink: *const SinkIn,
     specs: *const Spec,
@@ -180,7 +180,7 @@ unsafe fn write<V: Number>(
 /// # Safety
 /// See the header.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sft_recorder_write_bytes(
+pub unsafe extern "C" fn sft_recorder_write_bytes(
     recorder: *mut Recorder,
     bytes: *const c_void,
     len: usize,
@@ -195,7 +195,7 @@ macro_rules! writers {
         /// # Safety
         /// See the header.
         #[unsafe(no_mangle)]
-        unsafe extern "C" fn $name(
+        pub unsafe extern "C" fn $name(
             recorder: *mut Recorder,
             values: *const $type,
             count: usize,
@@ -223,7 +223,7 @@ writers! {
 /// # Safety
 /// See the header.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sft_recorder_finish(recorder: *mut Recorder, error: *mut ErrorOut) -> Status {
+pub unsafe extern "C" fn sft_recorder_finish(recorder: *mut Recorder, error: *mut ErrorOut) -> Status {
     // SAFETY: the header's rules.
     let outcome =
         unsafe { Object::finish(recorder, |writer: Writing| Ok::<(), Cause>(writer.finish().map(drop)?)) };

@@ -80,19 +80,19 @@ type Read = unsafe extern "C" fn(*mut c_void, u64, *mut c_void, usize) -> i32;
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct StorageIn {
-    read: Option<Read>,
-    context: *mut c_void,
-    len: u64,
-    len_is: u32,
+    pub read: Option<Read>,
+    pub context: *mut c_void,
+    pub len: u64,
+    pub len_is: u32,
 }
 
 /// A storage that was checked.
 pub struct Storage(StorageIn);
 
-const EXACT: u32 = 0;
-const AT_MOST: u32 = 1;
-const UNKNOWN: u32 = 2;
-const MEMORY: u32 = 3;
+pub const EXACT: u32 = 0;
+pub const AT_MOST: u32 = 1;
+pub const UNKNOWN: u32 = 2;
+pub const MEMORY: u32 = 3;
 
 impl Storage {
     /// # Errors
@@ -157,12 +157,12 @@ type Flush = unsafe extern "C" fn(*mut c_void) -> i32;
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct SinkIn {
-    write: Option<Write>,
-    prepare: Option<Prepare>,
-    flush: Option<Flush>,
-    context: *mut c_void,
-    capacity: u64,
-    unit: usize,
+    pub write: Option<Write>,
+    pub prepare: Option<Prepare>,
+    pub flush: Option<Flush>,
+    pub context: *mut c_void,
+    pub capacity: u64,
+    pub unit: usize,
 }
 
 /// A sink that was checked.

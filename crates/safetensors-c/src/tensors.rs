@@ -41,14 +41,14 @@ const fn bit(dtype: Dtype) -> u32 {
 /// `sft_request`.
 #[repr(C)]
 pub struct Request {
-    name: *const c_char,
-    dtypes: u32,
-    rank: u8,
-    optional: u8,
-    shape: [u64; MAX_RANK],
+    pub name: *const c_char,
+    pub dtypes: u32,
+    pub rank: u8,
+    pub optional: u8,
+    pub shape: [u64; MAX_RANK],
 }
 
-const ANY_RANK: u8 = 255;
+pub const ANY_RANK: u8 = 255;
 
 impl Request {
     /// Returns the query.
@@ -93,13 +93,13 @@ impl Home {
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct Tensor {
-    shape: [u64; MAX_RANK],
-    offset: u64,
-    bytes: u64,
-    elements: u64,
-    dtype: u32,
-    rank: u32,
-    private: [u64; 4],
+    pub shape: [u64; MAX_RANK],
+    pub offset: u64,
+    pub bytes: u64,
+    pub elements: u64,
+    pub dtype: u32,
+    pub rank: u32,
+    pub private: [u64; 4],
 }
 
 crate::abi::fits!(Tensor, 128);

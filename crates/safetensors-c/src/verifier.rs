@@ -13,7 +13,7 @@ crate::abi::fits!(Verifier, crate::abi::words("SFT_VERIFIER_WORDS"));
 /// # Safety
 /// See the header.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sft_verifier_begin(verifier: *mut Verifier, error: *mut ErrorOut) -> Status {
+pub unsafe extern "C" fn sft_verifier_begin(verifier: *mut Verifier, error: *mut ErrorOut) -> Status {
     let begin = || Ok::<_, Cause>(Verifying::new(Sha256::new()));
     // SAFETY: the header's rules.
     unsafe { end(Object::open(verifier, begin), error) }
@@ -22,7 +22,7 @@ unsafe extern "C" fn sft_verifier_begin(verifier: *mut Verifier, error: *mut Err
 /// # Safety
 /// See the header.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sft_verifier_update(
+pub unsafe extern "C" fn sft_verifier_update(
     verifier: *mut Verifier,
     bytes: *const c_void,
     len: usize,
@@ -39,7 +39,7 @@ unsafe extern "C" fn sft_verifier_update(
 /// # Safety
 /// See the header.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sft_verifier_verify(verifier: *mut Verifier, error: *mut ErrorOut) -> Status {
+pub unsafe extern "C" fn sft_verifier_verify(verifier: *mut Verifier, error: *mut ErrorOut) -> Status {
     let verify = |verifier: Verifying<Sha256>| -> Result<(), Cause> { Ok(verifier.verify()?) };
     // SAFETY: the header's rules.
     unsafe { end(Object::finish(verifier, verify), error) }

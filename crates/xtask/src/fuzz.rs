@@ -10,7 +10,8 @@ use std::path::Path;
 pub const ARGUMENTS: &str = "[header | gguf | numpy | tensorflow | torch | c] [SECONDS]";
 
 /// A fuzzer: its name, the package that has it, and the program there that writes the initial corpus.
-const FUZZERS: [(&str, &str, &str); 5] = [
+const FUZZERS: [(&str, &str, &str); 6] = [
+    ("c", "crates/safetensors-c/fuzz", "run --quiet --bin seeds --"),
     ("header", "tests/fuzz", "run --quiet --release --bin corpus --"),
     ("gguf", READERS, "run --quiet --bin seeds -- gguf"),
     ("numpy", READERS, "run --quiet --bin seeds -- numpy"),
@@ -37,15 +38,10 @@ pub fn run(words: &[&str]) -> Result<(), String> {
     };
     let fuzzer = FUZZERS.iter().find(|fuzzer| fuzzer.0 == name);
     let unexpected = || format!("{}unexpected arguments \"{}\"", crate::commands::USAGE, words.join(" "));
-    let seconds = seconds
-        .filter(|seconds| *seconds > 0)
-        .filter(|_| fuzzer.is_some() || name == "c")
-        .ok_or_else(unexpected)?;
+    let seconds = seconds.filter(|seconds| *seconds > 0).ok_or_else(unexpected)?;
+    let (name, package, corpus) = fuzzer.ok_or_else(unexpected)?;
     Need::Rust("nightly").set_up()?;
-    match fuzzer {
-        Some((name, package, corpus)) => fuzz(name, package, corpus, seconds),
-        None => fuzz_c(seconds),
-    }
+    fuzz(name, package, corpus, seconds)
 }
 
 fn fuzz(name: &str, package: &str, seeds: &str, seconds: u64) -> Result<(), String> {
@@ -83,16 +79,4 @@ fn options(directory: &Path, seconds: u64) -> Result<Vec<String>, String> {
         format!("-artifact_prefix={}/", findings.display()),
     ];
     Ok(options.into_iter().chain(FINDINGS.map(str::to_owned)).collect())
-}
-
-/// Runs the fuzzer of the C API, whose input is a plan of calls and a file.
-fn fuzz_c(seconds: u64) -> Result<(), String> {
-    const SANITIZERS: Need = Need::Works(
-        "clang -fsanitize=address -fuse-ld=lld -shared -x c /dev/null -o /dev/null",
-        &["clang", "libclang-rt-dev", "lld"],
-    );
-    SANITIZERS.set_up()?;
-    let directory = workspace::target_dir().join("fuzz/c");
-    let run = Run::new("sh").args(["crates/safetensors-c/fuzz/run.sh".as_ref(), directory.as_os_str()]);
-    run.args(options(&directory, seconds)?).limit(seconds + BUILD).check()
 }

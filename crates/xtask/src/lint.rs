@@ -18,8 +18,9 @@ pub const LINKS_32_BITS: Need =
     Need::Works("gcc -m32 -shared -x c /dev/null -o /dev/null", &["gcc", "gcc-multilib"]);
 
 /// Packages outside of the workspace that run on this computer.
-const OTHERS: &str = "crates/safetensors-c crates/safetensors-python tests/aprender tests/fuzz tests/fuzz/readers \
-    tests/interop/aprender tests/interop/burn tests/interop/candle tests/vectors/readers/rust";
+const OTHERS: &str = "crates/safetensors-c crates/safetensors-c/fuzz crates/safetensors-python tests/aprender \
+    tests/fuzz tests/fuzz/readers tests/interop/aprender tests/interop/burn tests/interop/candle \
+    tests/vectors/readers/rust";
 
 /// The features of the core for firmware: all but `std`, as a test checks.
 const FEATURES: &str = "crc32,defmt,embedded-io,embedded-io-async,embedded-storage,embedded-storage-async,half,\
