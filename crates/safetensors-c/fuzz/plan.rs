@@ -15,8 +15,8 @@ macro_rules! check {
 }
 pub(crate) use check;
 
-/// Calls a function that reports an error, with a wrong pointer if the plan says so. Returns whether it has succeeded;
-/// it was told about `requests` requests, tensors or pairs.
+/// Calls a function that reports an error, with a wrong pointer if the plan says so. Returns whether it has
+/// succeeded; it was told about `requests` requests, tensors or pairs.
 macro_rules! call {
     ($requests:expr, $name:path, $($argument:expr),*) => {{
         crate::plan::choose_wrong_pointer();

@@ -1,5 +1,5 @@
-//! Writes the short conformance vectors into a directory, as the initial corpus of the fuzzer: `seeds DIRECTORY`.
-//! Each comes after a plan of 24 words, which its name determines.
+//! Writes the short conformance vectors into a directory, as the initial corpus of the fuzzer: `seeds
+//! DIRECTORY`. Each comes after a plan of 24 words, which its name determines.
 
 use sha2::{Digest, Sha512};
 use std::error::Error;
