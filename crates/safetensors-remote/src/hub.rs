@@ -1,7 +1,7 @@
 //! The Hub of Hugging Face: its address, its token, its local cache.
 
 use crate::location::HubFile;
-use crate::url::{Url, encode_path, encode_segment};
+use crate::url::Url;
 use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -101,10 +101,9 @@ impl Hub {
     /// # Errors
     /// The reason why `HF_ENDPOINT` is not a URL.
     pub fn url(&self, file: &HubFile, path: &str) -> Result<Url, &'static str> {
-        let revision = encode_segment(file.revision());
-        let (repository, path) = (encode_path(file.repository()), encode_path(path));
-        let url = Url::parse(&format!("{}/{repository}/resolve/{revision}/{path}", self.endpoint));
-        url.map_err(|_| "HF_ENDPOINT is not a URL of http or https")
+        let endpoint = Url::parse(&self.endpoint).map_err(|_| "HF_ENDPOINT is not a URL of http or https")?;
+        let directory = file.repository().split('/').chain(["resolve", file.revision()]);
+        Ok(endpoint.below(directory.chain(path.split('/'))))
     }
 
     /// Returns the token if this URL may get it: one with the scheme, host and port of the Hub.
