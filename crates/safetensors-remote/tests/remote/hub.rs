@@ -45,16 +45,6 @@ fn names_are_tried_in_order() {
     }
 }
 
-#[test]
-fn a_model_without_weights_lists_what_was_tried() {
-    let server = serve(vec![(CONFIG, File::of("{}"))]);
-    let error = look(at(&server), "hf://o/n").unwrap_err();
-    assert!(matches!(error.kind(), RemoteErrorKind::NoModel { .. }));
-    let text = error.to_string();
-    assert!(text.starts_with("hf://o/n: no model here: tried model.safetensors, "), "{text}");
-    assert_eq!(server.requests().len(), 3 * FORMS);
-}
-
 /// Only a missing file leads to the next name.
 #[test]
 fn other_errors_end_the_search() {
@@ -72,33 +62,6 @@ fn revisions_and_paths_are_in_the_url() {
     let server = serve(vec![("/o/n/resolve/refs%2Fpr%2F7/a/b%20c.safetensors", small())]);
     let seen = look(at(&server), "hf://o/n@refs/pr/7/a/b c.safetensors").unwrap();
     assert_eq!(seen.tensors, 2);
-}
-
-#[test]
-fn the_configuration_is_used_for_counting() {
-    let header = r#"{"w.qweight":{"dtype":"I32","shape":[2,50],"data_offsets":[0,400]}}"#;
-    let config = r#"{"quantization_config":{"quant_method":"gptq","bits":4}}"#;
-    let server = serve(vec![(WHOLE, File::new(header, 400)), (CONFIG, File::of(config))]);
-    assert_eq!(look(at(&server), "hf://o/n").unwrap().parameters, 800);
-    let broken = serve(vec![(WHOLE, small()), (CONFIG, File::of("{"))]);
-    let error = look(at(&broken), "hf://o/n").unwrap_err().to_string();
-    assert!(error.contains("config.json is invalid"), "{error}");
-}
-
-#[test]
-fn a_url_has_its_configuration_beside_it() {
-    let server = serve(vec![("/d/m.safetensors", small()), ("/d/config.json", File::of("{}"))]);
-    assert!(look(options(), &server.url("/d/m.safetensors")).unwrap().has_config);
-}
-
-#[test]
-fn offline_sends_nothing() {
-    let server = serve(vec![(WHOLE, small())]);
-    let mut options = at(&server);
-    options.hub.offline = true;
-    let error = look(options, "hf://o/n").unwrap_err().to_string();
-    assert!(error.contains("HF_HUB_OFFLINE"), "{error}");
-    assert_eq!(server.requests().len(), 0);
 }
 
 fn hub_file(text: &str) -> HubFile {

@@ -34,14 +34,3 @@ fn the_limit_of_a_header_is_exact() {
         assert_eq!(server.requests().len(), if is_good { 3 } else { 1 });
     }
 }
-
-#[test]
-fn a_header_of_24_megabytes_is_read() {
-    let file = Arc::new(File::with_header(24_000_000, 5000));
-    let served = file.clone();
-    let server = Server::new(move |request, wire| part(&served, request).send(wire));
-    let patient =
-        safetensors_remote::Options { header_timeout: std::time::Duration::from_secs(30), ..options() };
-    crate::blocking::act(patient, &server.url("/m"), &[], &file).unwrap();
-    assert_eq!(server.requests().len(), 2);
-}

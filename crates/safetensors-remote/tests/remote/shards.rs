@@ -41,10 +41,6 @@ fn url(name: &str) -> String {
     format!("/o/n/resolve/main/{name}")
 }
 
-fn patient(server: &Server) -> Options {
-    Options { header_timeout: Duration::from_secs(60), idle_timeout: Duration::from_secs(10), ..at(server) }
-}
-
 #[test]
 fn a_model_in_two_files() {
     let list = [("s1.safetensors", "a"), ("s2.safetensors", "b")];
@@ -58,27 +54,6 @@ fn a_model_in_two_files() {
     // The file, the index, two shards, the configuration.
     assert_eq!(server.requests().len(), 5 * FORMS);
     assert_eq!(look(options(), &server.url(INDEX)).unwrap().tensors, 6);
-}
-
-/// An index of 12 MB and one of 24 MB, whose names have 400 and 800 bytes.
-#[test]
-fn indexes_over_10_and_20_megabytes() {
-    for (width, least) in [(400, 10_000_000), (800, 20_000_000)] {
-        let prefixes = ["a", "b", "c", "d"].map(|letter| letter.repeat(width));
-        let names = ["s1.safetensors", "s2.safetensors", "s3.safetensors", "s4.safetensors"];
-        let list: Vec<(&str, &str)> = names.into_iter().zip(prefixes.iter().map(String::as_str)).collect();
-        let tensors = 7000;
-        let list_file = index(&list, tensors);
-        assert!(list_file.len > least, "{}", list_file.len);
-        let paths = names.map(url);
-        let mut files: Vec<(&str, File)> = vec![(INDEX, list_file)];
-        files.extend(
-            paths.iter().zip(&prefixes).map(|(path, prefix)| (path.as_str(), shard(prefix, tensors))),
-        );
-        let server = serve(files);
-        let seen = look(patient(&server), "hf://o/n").unwrap();
-        assert_eq!((seen.tensors, seen.parameters), (4 * tensors, 4 * tensors as u64));
-    }
 }
 
 #[test]
@@ -122,61 +97,6 @@ fn a_text_that_drips_has_a_limit() {
     });
     let error = look(brief(options()), &server.url("/m")).unwrap_err().to_string();
     assert!(error.contains("waited 0.7 s for config.json"), "{error}");
-}
-
-#[test]
-fn what_is_wrong_with_an_index_is_said() {
-    let two = [("s1.safetensors", "a"), ("s2.safetensors", "b")];
-    for (text, shards, words) in [
-        (
-            index(&two, 2),
-            vec![("s1.safetensors", shard("a", 2))],
-            "shard \"s2.safetensors\", which has 2 of the tensors, is missing",
-        ),
-        (
-            index(&two[..1], 2),
-            vec![("s1.safetensors", shard("a", 1))],
-            "tensor \"a1\" is not in \"s1.safetensors\", nor in another shard",
-        ),
-        (
-            index(&two[..1], 2),
-            vec![("s1.safetensors", shard("a", 3))],
-            "tensor \"a2\" in \"s1.safetensors\" is not in the index",
-        ),
-        (
-            index(&two, 1),
-            vec![("s1.safetensors", shard("b", 1)), ("s2.safetensors", shard("a", 1))],
-            "tensor \"b0\" is in \"s1.safetensors\", not in \"s2.safetensors\" (2 such tensors)",
-        ),
-        (
-            File::of(r#"{"metadata":{"total_size":2},"weight_map":{"a0":"s1.safetensors"}}"#),
-            vec![("s1.safetensors", shard("a", 1))],
-            "total_size is 2, but the tensors have 1 bytes",
-        ),
-        (File::of("{"), vec![], "the index is invalid"),
-        (index(&[("../s.safetensors", "a")], 1), vec![], "it leads out of its directory"),
-        (index(&[("/s.safetensors", "a")], 1), vec![], "it is absolute"),
-        (index(&[("https://h/s.safetensors", "a")], 1), vec![], "it is a URL"),
-        (index(&two[..1], 1), vec![("s1.safetensors", File::of("{}{}{}{}{}"))], "the header claims"),
-    ] {
-        let paths: Vec<String> = shards.iter().map(|(name, _)| url(name)).collect();
-        let mut files = vec![(INDEX, text)];
-        files.extend(paths.iter().zip(shards).map(|(path, (_, shard))| (path.as_str(), shard)));
-        let server = serve(files);
-        let error = look(at(&server), "hf://o/n").unwrap_err().to_string();
-        assert!(error.contains(words) && !error.contains('\n'), "{words}: {error}");
-    }
-}
-
-/// A percent-encoded name is a name, not a path.
-#[test]
-fn names_of_shards_are_encoded() {
-    let name = "%2e%2e%2fsecret.safetensors";
-    let server = serve(vec![
-        (INDEX, index(&[(name, "a")], 1)),
-        ("/o/n/resolve/main/%252e%252e%252fsecret.safetensors", shard("a", 1)),
-    ]);
-    assert_eq!(look(at(&server), "hf://o/n").unwrap().tensors, 1);
 }
 
 #[test]

@@ -148,16 +148,8 @@ fn wrong_ranges() -> Vec<Row> {
         })
         .then(&[Step::Tensor("b")])
         .sends(LEN + 2 * HEADS),
-        Row::new("more bytes than requested", 1, |f, r, w| ranged(f, r, w, "bytes 0-299999/300000"))
-            .fails("requested bytes 0-99999"),
         Row::new("an unknown total", 1, |f, r, w| ranged(f, r, w, "bytes 0-99999/*"))
             .fails("does not tell the length"),
-        Row::new("a total before the range", 1, |f, r, w| ranged(f, r, w, "bytes 0-99999/500"))
-            .fails("requested bytes 0-99999"),
-        Row::new("a range that is none", 1, |f, r, w| ranged(f, r, w, "bytes 0-x/300000"))
-            .fails("requested bytes 0-99999"),
-        Row::new("another unit", 1, |f, r, w| ranged(f, r, w, "rows 0-99999/300000"))
-            .fails("requested bytes 0-99999"),
         Row::new("a part without its range", 1, |file, request, wire| {
             part(file, request).without("Content-Range").send(wire)
         })
@@ -507,9 +499,7 @@ fn statuses() -> Vec<Row> {
         Row::new("416", 1, |_, _, wire| status(416, wire)).fails("416"),
         Row::new("204", 1, |_, _, wire| wire.write(b"HTTP/1.1 204 No Content\r\n\r\n")).fails("204"),
         Row::new("304", 1, |_, _, wire| wire.write(b"HTTP/1.1 304 Not Modified\r\n\r\n")).fails("304"),
-        Row::new("429 with Retry-After", 2, |f, r, w| busy("1", r, f, w)),
         Row::new("429 with Retry-After of 0", 2, |f, r, w| busy("0", r, f, w)),
-        Row::new("429 with a date", 2, |f, r, w| busy("Thu, 01 Jan 2099 00:00:00 GMT", r, f, w)),
         Row::new("429 with a long Retry-After", 1, |f, r, w| busy("3600", r, f, w))
             .fails("asks to wait 3600 s"),
         Row::new("429 without Retry-After, always", 3, |_, _, wire| status(429, wire))
