@@ -70,7 +70,7 @@ fn new_index_keeps_insertion_order() {
     assert_eq!(written(&index), written(&read(text).expect("valid index")));
     assert_eq!(index.total_size(), Some(4));
     let error = index.insert("a", "3.safetensors").expect_err("present");
-    assert!(matches!(error.kind(), ShardErrorKind::Duplicate { name } if name == "a"), "{error}");
+    assert!(matches!(error.kind(), ShardErrorKind::Duplicate(name) if name == "a"), "{error}");
     assert_eq!((index.len(), index.shards().len()), (2, 2));
 }
 

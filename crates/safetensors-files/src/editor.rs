@@ -21,37 +21,6 @@ use std::path::{Path, PathBuf};
 /// An editor of a model. It opens a file, changes the model, and [saves](Self::save) it to the same path or
 /// another. Before that nothing is written, and of the data only possible [padding](Self::padding) is read.
 ///
-/// ```
-/// use safetensors_files::{ModelEditor, SaveMethod};
-/// # use embedded_safetensors::{Dtype, write::{FileSpec, TensorSpec}};
-/// # use safetensors_files::write_file;
-/// # let directory = std::env::temp_dir().join(format!("editor-{}", std::process::id()));
-/// # std::fs::create_dir(&directory)?;
-/// # let (path, adapter, encoder) = (directory.join("m"), directory.join("a"), directory.join("e"));
-/// # let tensors = ["encoder.weight", "old"].map(|name| TensorSpec::new(name, Dtype::U8, &[2]));
-/// # let spec = FileSpec::new(&tensors).with_metadata(&[("note", "long enough to leave some room")]);
-/// # write_file(&path, spec, |file| {
-/// #     file.write_tensor("old", b"ab")?;
-/// #     file.write_tensor("encoder.weight", b"cd")
-/// # })?;
-/// # let tensors = [TensorSpec::new("adapter", Dtype::U8, &[2])];
-/// # write_file(&adapter, FileSpec::new(&tensors), |file| file.write_tensor("adapter", b"ab"))?;
-///
-/// let mut model = ModelEditor::open(&path)?;
-/// model.rename("old", "new")?;
-/// model.set_metadata("note", "edited");
-/// assert_eq!(model.save(&path)?, SaveMethod::InPlace); // only the header was written
-///
-/// let mut model = ModelEditor::open(&path)?;
-/// model.append(ModelEditor::open(&adapter)?)?; // two models in one
-/// model.retain(|name| name != "new");
-/// assert_eq!(model.save(&encoder)?, SaveMethod::Copied);
-/// # let saved = ModelEditor::open(&encoder)?;
-/// # assert!(saved.tensors().map(|tensor| tensor.name()).eq(["adapter", "encoder.weight"]));
-/// # std::fs::remove_dir_all(&directory)?;
-/// # Ok::<(), std::io::Error>(())
-/// ```
-///
 /// A saved file has the members that the format defines: names, dtypes, shapes, data, and `__metadata__`.
 /// Additional fields in the entries of tensors, which readers skip, are not kept.
 ///
@@ -375,7 +344,7 @@ impl ModelEditor {
     }
 
     fn no_such_tensor(&self, name: &str) -> EditError {
-        EditErrorKind::NoSuchTensor { name: name.into() }.of(self.path())
+        EditErrorKind::NoSuchTensor(name.into()).of(self.path())
     }
 
     fn name_taken(&self, name: String) -> EditError {
@@ -385,7 +354,7 @@ impl ModelEditor {
     /// Rejects names of padding, as such a tensor could later be mistaken for padding.
     fn check_name(&self, old: &str, new: &str) -> Result<(), EditError> {
         match new == "__metadata__" || (new.starts_with(PADDING) && new != old) {
-            true => Err(EditErrorKind::ReservedName { name: new.into() }.of(self.path())),
+            true => Err(EditErrorKind::ReservedName(new.into()).of(self.path())),
             false => Ok(()),
         }
     }

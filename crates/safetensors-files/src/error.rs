@@ -33,11 +33,8 @@ pub enum EditErrorKind {
     File(FileErrorKind),
     /// The source of the tensors' bytes has failed, such as a reader that is copied from.
     Input(io::Error),
-    /// The path exists and is not a directory.
-    NotAFolder {
-        /// The kind of file.
-        what: &'static str,
-    },
+    /// The path is this kind of file, and not a directory.
+    NotAFolder(&'static str),
     /// The directory is not replaced, because it has files, but no `SHA256SUMS`.
     NotACheckpoint,
     /// The name is not allowed because it leads, on this system or another, to something other than a file in
@@ -56,10 +53,7 @@ pub enum EditErrorKind {
         name: String,
     },
     /// There is no tensor of this name.
-    NoSuchTensor {
-        /// The name.
-        name: String,
-    },
+    NoSuchTensor(String),
     /// More bytes were given than the tensor has left. None of these were written.
     TooManyBytes {
         /// The tensor.
@@ -78,11 +72,8 @@ pub enum EditErrorKind {
         /// The number of bytes needed.
         needed: u64,
     },
-    /// A complete tensor was given, but the tensor already has bytes.
-    WrittenTwice {
-        /// The tensor.
-        name: String,
-    },
+    /// A complete tensor was given, but this tensor already has bytes.
+    WrittenTwice(String),
     /// The values are of another type than the elements of the tensor.
     WrongDtype {
         /// The tensor.
@@ -111,17 +102,11 @@ pub enum EditErrorKind {
     /// [`embed_sum`](crate::ModelEditor::embed_sum) was called, and then the key of the sum was set.
     SumSet,
     /// No tensor can have this name.
-    ReservedName {
-        /// The name.
-        name: String,
-    },
+    ReservedName(String),
     /// The copy was stopped by the caller's `watch` function.
     Stopped,
-    /// The undo file beside the file belongs to another version of it.
-    ForeignUndo {
-        /// The path of the undo file.
-        undo: PathBuf,
-    },
+    /// This undo file beside the file belongs to another version of it.
+    ForeignUndo(PathBuf),
 }
 
 impl EditError {
@@ -211,14 +196,14 @@ impl fmt::Display for EditErrorKind {
         match self {
             Self::File(kind) => kind.fmt(f),
             Self::Input(error) => write!(f, "cannot read its input: {error}"),
-            Self::NotAFolder { what } => write!(f, "it is {what}, not a directory"),
+            Self::NotAFolder(what) => write!(f, "it is {what}, not a directory"),
             Self::NotACheckpoint => {
                 f.write_str("not a checkpoint: it has no SHA256SUMS; refusing to replace it")
             }
             Self::UnsafeName { name, reason } => write!(f, "unsafe file name {name:?}: {reason}"),
             Self::Spec { error, name } => write_spec(f, *error, name),
-            Self::NoSuchTensor { name } => write!(f, "it has no tensor {name:?}"),
-            Self::WrittenTwice { name } => write!(f, "tensor {name:?} already has bytes"),
+            Self::NoSuchTensor(name) => write!(f, "it has no tensor {name:?}"),
+            Self::WrittenTwice(name) => write!(f, "tensor {name:?} already has bytes"),
             Self::TooManyBytes { name, left, given } => {
                 write!(f, "tensor {name:?}: {} more needed, {given} given", Bytes(*left))
             }
@@ -236,9 +221,9 @@ impl fmt::Display for EditErrorKind {
                 write!(f, "the key {key:?} has another value in {}", other.display())
             }
             Self::SumSet => write!(f, "the key {KEY:?} was set after embed_sum, which computes its value"),
-            Self::ReservedName { name } => write!(f, "reserved name: {name:?}"),
+            Self::ReservedName(name) => write!(f, "reserved name: {name:?}"),
             Self::Stopped => f.write_str("it was stopped before it was complete"),
-            Self::ForeignUndo { undo } => {
+            Self::ForeignUndo(undo) => {
                 write!(f, "{} belongs to another version of the file", undo.display())
             }
         }

@@ -34,6 +34,6 @@ mod tests;
 pub use editor::ModelEditor;
 pub use error::{EditError, EditErrorKind};
 pub use output::{AtomicFile, ClosedFile};
-pub use padding::{padding_in, padding_of};
+pub use padding::padding_in;
 pub use save::SaveMethod;
 pub use writer::{FileWriter, TensorWriter, write_file};

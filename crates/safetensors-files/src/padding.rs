@@ -1,11 +1,11 @@
 //! Recognizes padding: the tensors of zeros that
 //! [`Placement::Padded`](embedded_safetensors::write::Placement::Padded) puts between others.
 
+use embedded_safetensors::Dtype;
+use embedded_safetensors::file::FileErrorKind;
 use embedded_safetensors::file::shared::{PADDING, read_up_to};
-use embedded_safetensors::file::{FileError, FileErrorKind};
 use embedded_safetensors::index::{IndexedTensor, OwnedIndex};
 use embedded_safetensors::io::ReadAt;
-use embedded_safetensors::{Dtype, FileModel};
 use std::collections::HashSet;
 use std::io;
 
@@ -23,14 +23,6 @@ const PIECE: usize = 1 << 16;
 ///
 /// # Errors
 /// [`FileErrorKind::Changed`] when the file has become shorter; those of the system.
-pub fn padding_of(model: &FileModel) -> Result<HashSet<String>, FileError> {
-    padding_in(model.index(), model).map_err(|kind| kind.of(model.path()))
-}
-
-/// Returns the same for a file that is not a [`FileModel`].
-///
-/// # Errors
-/// As [`padding_of`].
 pub fn padding_in(
     index: &OwnedIndex,
     mut file: impl ReadAt<Error = io::Error>,

@@ -76,24 +76,6 @@ impl ModelEditor {
 
     /// Returns how [`save`](Self::save) would save the model at `path` now. Writes nothing.
     ///
-    /// ```
-    /// use safetensors_files::{ModelEditor, SaveMethod};
-    /// # use embedded_safetensors::{Dtype, write::{FileSpec, TensorSpec}};
-    /// # use safetensors_files::write_file;
-    /// # let directory = std::env::temp_dir().join(format!("save-method-{}", std::process::id()));
-    /// # std::fs::create_dir(&directory)?;
-    /// # let path = directory.join("m");
-    /// # let tensors = [TensorSpec::new("a", Dtype::U8, &[2])];
-    /// # write_file(&path, FileSpec::new(&tensors), |file| file.write_tensor("a", b"ab"))?;
-    ///
-    /// let mut model = ModelEditor::open(&path)?;
-    /// assert_eq!(model.save_method(&path)?, SaveMethod::InPlace);
-    /// model.set_metadata("text", "longer than the space at the end of the header".repeat(9));
-    /// assert_eq!(model.save_method(&path)?, SaveMethod::Copied);
-    /// # std::fs::remove_dir_all(&directory)?;
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
-    ///
     /// # Errors
     /// As [`save`](Self::save), as far as they are known before something is written.
     pub fn save_method(&self, path: impl AsRef<Path>) -> Result<SaveMethod, EditError> {

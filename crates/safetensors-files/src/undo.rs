@@ -132,7 +132,7 @@ fn load(disk: &dyn Disk, undo_path: &Path) -> Result<Option<Undo>, EditErrorKind
     };
     match Undo::parse(&bytes) {
         Some(undo) => Ok(Some(undo)),
-        None => Err(EditErrorKind::ForeignUndo { undo: undo_path.to_path_buf() }),
+        None => Err(EditErrorKind::ForeignUndo(undo_path.to_path_buf())),
     }
 }
 
@@ -172,12 +172,12 @@ pub(crate) fn recover(disk: &dyn Disk, target: &Path) -> Result<bool, EditErrorK
     let Some(undo_path) = Undo::path_beside(target) else { return Ok(false) };
     let Some(undo) = load(disk, &undo_path)? else { return Ok(false) };
     let Some(stat) = stat_file(disk, target)? else {
-        return Err(EditErrorKind::ForeignUndo { undo: undo_path });
+        return Err(EditErrorKind::ForeignUndo(undo_path));
     };
     let opened = disk.open(target, true);
     let file = opened.map_err(|error| EditErrorKind::system("undo the interrupted edit of", error))?;
     let Some(header) = header_now(&undo, &*file, stat.version.len)? else {
-        return Err(EditErrorKind::ForeignUndo { undo: undo_path });
+        return Err(EditErrorKind::ForeignUndo(undo_path));
     };
     let is_torn = undo.is_torn(&header);
     match is_torn {

@@ -28,23 +28,6 @@ const BUFFER: usize = 1 << 16;
 /// [`FileWriter`], whose documentation applies here too. Use [`FileWriter`] for a writer that lives longer
 /// than a function, and for other error types.
 ///
-/// ```
-/// use embedded_safetensors::{Dtype, write::{FileSpec, TensorSpec}};
-/// use safetensors_files::write_file;
-/// # let directory = std::env::temp_dir().join(format!("write-file-{}", std::process::id()));
-/// # std::fs::create_dir(&directory)?;
-/// # let path = directory.join("model.safetensors");
-///
-/// let tensors = [TensorSpec::new("weight", Dtype::F32, &[2, 3]), TensorSpec::new("bias", Dtype::F32, &[2])];
-/// write_file(&path, FileSpec::new(&tensors), |file| {
-///     file.write_values("bias", &[0.5_f32, -0.5])?;
-///     file.write_chunks("weight", (0..6).map(|i| (i as f32).to_le_bytes()))
-/// })?;
-/// # assert!(std::fs::metadata(&path)?.is_file());
-/// # std::fs::remove_dir_all(&directory)?;
-/// # Ok::<(), std::io::Error>(())
-/// ```
-///
 /// # Errors
 /// Those of `fill`, [`FileWriter::create`] and [`FileWriter::finish`].
 ///
@@ -224,7 +207,7 @@ impl<'a> FileWriter<'a> {
     pub fn tensor(&mut self, name: &str) -> Result<TensorWriter<'_, 'a>, EditError> {
         match self.by_name.get(name) {
             Some(&index) => Ok(TensorWriter { file: self, index }),
-            None => Err(self.error(EditErrorKind::NoSuchTensor { name: name.into() })),
+            None => Err(self.error(EditErrorKind::NoSuchTensor(name.into()))),
         }
     }
 
@@ -300,7 +283,7 @@ impl<'a> FileWriter<'a> {
     fn unwritten(&mut self, name: &str) -> Result<TensorWriter<'_, 'a>, EditError> {
         let tensor = self.tensor(name)?;
         if tensor.progress().written > 0 {
-            return Err(tensor.file.error(EditErrorKind::WrittenTwice { name: name.into() }));
+            return Err(tensor.file.error(EditErrorKind::WrittenTwice(name.into())));
         }
         Ok(tensor)
     }

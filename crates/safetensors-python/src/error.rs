@@ -211,10 +211,10 @@ fn code_of(kind: &EditErrorKind) -> Option<&'static str> {
 fn tensor_of(kind: &EditErrorKind) -> Option<String> {
     match kind {
         EditErrorKind::Spec { error, name } if matches!(error.part, SpecPart::Tensor(_)) => Some(name),
-        EditErrorKind::NoSuchTensor { name }
+        EditErrorKind::NoSuchTensor(name)
         | EditErrorKind::TooManyBytes { name, .. }
         | EditErrorKind::MissingBytes { name, .. }
-        | EditErrorKind::WrittenTwice { name }
+        | EditErrorKind::WrittenTwice(name)
         | EditErrorKind::WrongDtype { name, .. } => Some(name),
         _ => None,
     }

@@ -50,21 +50,12 @@ pub enum CheckpointErrorKind {
         /// The reason.
         reason: &'static str,
     },
-    /// A file is listed more than once.
-    Duplicate {
-        /// Its name.
-        name: String,
-    },
-    /// A listed file does not exist.
-    Missing {
-        /// Its name.
-        name: String,
-    },
-    /// A file is not listed.
-    Unlisted {
-        /// Its name.
-        name: String,
-    },
+    /// This file is listed more than once.
+    Duplicate(String),
+    /// This listed file does not exist.
+    Missing(String),
+    /// This file is not listed.
+    Unlisted(String),
     /// A file has another sum than listed.
     Differs {
         /// Its name.
@@ -119,9 +110,9 @@ impl fmt::Display for CheckpointErrorKind {
             }
             Self::Line { line, reason } => write!(f, "line {line} of SHA256SUMS: {reason}"),
             Self::UnsafeName { name, reason } => write!(f, "unsafe file name {name:?}: {reason}"),
-            Self::Duplicate { name } => write!(f, "{name:?} is listed more than once"),
-            Self::Missing { name } => write!(f, "{name:?} is listed but missing"),
-            Self::Unlisted { name } => write!(f, "{name:?} is not listed"),
+            Self::Duplicate(name) => write!(f, "{name:?} is listed more than once"),
+            Self::Missing(name) => write!(f, "{name:?} is listed but missing"),
+            Self::Unlisted(name) => write!(f, "{name:?} is not listed"),
             Self::Differs { name, listed, found } => {
                 write!(f, "{name:?} has the SHA-256 sum {found}, but the list says {listed}")
             }

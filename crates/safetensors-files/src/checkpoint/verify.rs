@@ -48,10 +48,10 @@ pub(super) fn verify(disk: &dyn Disk, directory: &Path) -> Result<Verified, Chec
     let found: BTreeMap<&str, &Path> =
         tree.files.iter().map(|(name, path)| (name.as_str(), path.as_path())).collect();
     if let Some(name) = found.keys().find(|name| **name != SUMS && !listed.contains_key(**name)) {
-        return Err(CheckpointErrorKind::Unlisted { name: (*name).into() });
+        return Err(CheckpointErrorKind::Unlisted((*name).into()));
     }
     if let Some(name) = listed.keys().find(|name| !found.contains_key(name.as_str())) {
-        return Err(CheckpointErrorKind::Missing { name: name.clone() });
+        return Err(CheckpointErrorKind::Missing(name.clone()));
     }
     let mut verified = Verified { files: 0, bytes: 0 };
     for ((name, listed), path) in
@@ -98,7 +98,7 @@ fn parse(list: &str) -> Result<BTreeMap<String, Sum>, CheckpointErrorKind> {
         let Some((name, sum)) = parse_line(text) else { return Err(wrong) };
         check_name(name).map_err(|kind| CheckpointErrorKind::of_name(name, kind))?;
         if sums.insert(name.into(), sum).is_some() {
-            return Err(CheckpointErrorKind::Duplicate { name: name.into() });
+            return Err(CheckpointErrorKind::Duplicate(name.into()));
         }
     }
     Ok(sums)

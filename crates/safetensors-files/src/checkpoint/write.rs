@@ -17,24 +17,6 @@ use std::path::{Path, PathBuf};
 /// returns `Ok`, the directory is complete and synced, with the SHA-256 of each file in `SHA256SUMS`. Until
 /// then, and after any error, an old directory is unchanged.
 ///
-/// ```
-/// use embedded_safetensors::Dtype;
-/// use safetensors_files::checkpoint::{verify_checkpoint, write_checkpoint};
-/// use embedded_safetensors::write::{FileSpec, TensorSpec};
-/// # let directory = std::env::temp_dir().join(format!("checkpoint-{}", std::process::id()));
-///
-/// let tensors = [TensorSpec::new("weight", Dtype::F32, &[2])];
-/// write_checkpoint(&directory, |checkpoint| {
-///     checkpoint.write_file("model.safetensors", FileSpec::new(&tensors), |file| {
-///         file.write_values("weight", &[0.5f32, 1.5])
-///     })?;
-///     checkpoint.write_bytes("step.json", b"{\"step\": 1200}")
-/// })?;
-/// assert_eq!(verify_checkpoint(&directory)?.files, 2); // as `sha256sum -c SHA256SUMS` in the directory
-/// # std::fs::remove_dir_all(&directory)?;
-/// # Ok::<(), std::io::Error>(())
-/// ```
-///
 /// The new directory is written beside the old one under a hidden name (`.safetensors-….tmp`), and replaces
 /// it after all of it is synced. So other programs find the complete old directory or the complete new one,
 /// even after a power cut or when the program is killed. Only in those two cases the hidden directory can
@@ -363,7 +345,7 @@ impl core::fmt::Debug for Checkpoint<'_> {
 fn stat_replaceable(disk: &dyn Disk, target: &Path) -> Result<Option<Stat>, EditErrorKind> {
     match disk.stat(target).map_err(|error| EditErrorKind::system("stat", error))? {
         Some(Stat { other, .. }) if other != Some("a directory") => {
-            Err(EditErrorKind::NotAFolder { what: other.unwrap_or("a file") })
+            Err(EditErrorKind::NotAFolder(other.unwrap_or("a file")))
         }
         Some(_) if !is_checkpoint(disk, target)? && !is_empty(disk, target)? => {
             Err(EditErrorKind::NotACheckpoint)

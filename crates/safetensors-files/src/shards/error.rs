@@ -35,11 +35,8 @@ pub enum ShardErrorKind {
     File(EditError),
     /// The directory has no index.
     NoIndex,
-    /// The directory has more than one index, none of them with the standard name.
-    ManyIndexes {
-        /// The names of two of them.
-        names: [String; 2],
-    },
+    /// The directory has more than one index, such as these two, and none has the standard name.
+    ManyIndexes([String; 2]),
     /// The file is not JSON, or not an index.
     Json {
         /// The line, counted from 1.
@@ -49,11 +46,8 @@ pub enum ShardErrorKind {
         /// The reason.
         reason: String,
     },
-    /// The index has a duplicate member.
-    Duplicate {
-        /// Its name: that of a tensor, of a member of `metadata`, or of a top-level member.
-        name: String,
-    },
+    /// The index has a duplicate tensor, member of `metadata` or top-level member of this name.
+    Duplicate(String),
     /// The index exceeds a limit. It may be valid.
     Limit {
         /// The limit.
@@ -71,16 +65,10 @@ pub enum ShardErrorKind {
         /// The reason.
         reason: &'static str,
     },
-    /// A shard of the model to replace has the name of a new shard. Nothing was written.
-    ShardInUse {
-        /// Its name in the existing index.
-        shard: String,
-    },
-    /// `total_size` is not a number of bytes.
-    NoSize {
-        /// The first 40 characters of its JSON.
-        found: String,
-    },
+    /// This shard of the model to replace has the name of a new one. Nothing was written.
+    ShardInUse(String),
+    /// `total_size` is not a number of bytes. Its JSON begins with these characters, at most 40.
+    NoSize(String),
     /// The limit on open files is too low: all shards are open at the same time. Raise the limit, for example
     /// with `ulimit -n`.
     TooManyOpen {
@@ -201,26 +189,26 @@ impl fmt::Display for ShardErrorKind {
         match self {
             Self::File(error) => error.fmt(f),
             Self::NoIndex => f.write_str("it has no *.safetensors.index.json, nor a single *.safetensors"),
-            Self::ManyIndexes { names: [one, other] } => {
+            Self::ManyIndexes([one, other]) => {
                 write!(f, "it has more than one index: {one:?} and {other:?}")
             }
             Self::Json { line, column, reason } => {
                 write!(f, "not an index, at line {line}, column {column}: {reason}")
             }
-            Self::Duplicate { name } => write!(f, "duplicate {name:?}"),
+            Self::Duplicate(name) => write!(f, "duplicate {name:?}"),
             Self::Limit { limit, allowed, needed } => {
                 let noun = limit.noun();
                 write!(f, "too many {noun}: {needed} or more, at most {allowed} are allowed")
             }
             Self::UnsafeName { name, reason } => write!(f, "unsafe shard name {name:?}: {reason}"),
-            Self::ShardInUse { shard } => {
+            Self::ShardInUse(shard) => {
                 write!(
                     f,
                     "the existing model also has a shard {shard:?}, \
                      and shards cannot be replaced atomically"
                 )
             }
-            Self::NoSize { found } => write!(f, "total_size is {found}, which is not a number of bytes"),
+            Self::NoSize(found) => write!(f, "total_size is {found}, which is not a number of bytes"),
             Self::TooManyOpen { open, shards, error } => {
                 write!(
                     f,

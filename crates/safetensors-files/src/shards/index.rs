@@ -126,7 +126,7 @@ impl ShardIndex {
         }
         let (order, number) = (self.tensors.len(), known.unwrap_or(self.shards.len()));
         match self.tensors.entry(tensor) {
-            Entry::Occupied(taken) => return Err(ShardErrorKind::Duplicate { name: taken.key().clone() }),
+            Entry::Occupied(taken) => return Err(ShardErrorKind::Duplicate(taken.key().clone())),
             Entry::Vacant(free) => free.insert(Assignment { order, shard: number }),
         };
         if known.is_none() {
@@ -265,7 +265,7 @@ fn whole_number(value: &Value) -> Result<u64, ShardErrorKind> {
     let digits = text.strip_suffix(".0").filter(|_| value.is_f64());
     digits
         .and_then(|digits| digits.parse().ok())
-        .ok_or_else(|| ShardErrorKind::NoSize { found: text.chars().take(SHOWN).collect() })
+        .ok_or_else(|| ShardErrorKind::NoSize(text.chars().take(SHOWN).collect()))
 }
 
 impl fmt::Debug for ShardIndex {

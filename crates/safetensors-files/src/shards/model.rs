@@ -18,28 +18,6 @@ const INDEX_END: &str = ".safetensors.index.json";
 
 /// A model in several files with an index. All files are opened and validated, and match the index.
 ///
-/// ```
-/// use safetensors_files::shards::ShardedModel;
-/// # use embedded_safetensors::Dtype;
-/// # use safetensors_files::write_file;
-/// # use safetensors_files::shards::ShardPlan;
-/// # use embedded_safetensors::write::{FileSpec, TensorSpec};
-/// # let directory = std::env::temp_dir().join(format!("sharded-model-{}", std::process::id()));
-/// # std::fs::create_dir(&directory)?;
-/// # ShardPlan::new("model", [("fc.weight", 4), ("fc.bias", 4)], 5).write(&directory, |shard, path| {
-/// #     let tensors = [TensorSpec::new(&shard.tensors()[0], Dtype::F32, &[1])];
-/// #     write_file(path, FileSpec::new(&tensors), |file| file.write_tensor(&shard.tensors()[0], &[0; 4]))
-/// # })?;
-///
-/// let model = ShardedModel::open(&directory)?; // or the index in it
-/// for tensor in model.tensors() {
-///     println!("{} {} {:?}", tensor.name(), tensor.dtype(), tensor.dims());
-/// }
-/// let bias: Vec<f32> = model.find("fc.bias")?.ok_or("no bias")?.reader().values().read_to_vec()?;
-/// # std::fs::remove_dir_all(&directory)?;
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-///
 /// *Memory*: the index, and for each shard a [`FileModel`], which has its file open.
 pub struct ShardedModel {
     /// The path of the index.
@@ -159,7 +137,7 @@ fn find_index(path: &Path) -> Result<PathBuf, ShardErrorKind> {
     match names.as_slice() {
         [] => Err(ShardErrorKind::NoIndex),
         [name] => Ok(path.join(name)),
-        [one, other, ..] => Err(ShardErrorKind::ManyIndexes { names: [one.clone(), other.clone()] }),
+        [one, other, ..] => Err(ShardErrorKind::ManyIndexes([one.clone(), other.clone()])),
     }
 }
 

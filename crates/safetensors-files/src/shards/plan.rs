@@ -227,7 +227,7 @@ impl Writing<'_> {
             new.iter().filter_map(|path| resolve(path).transpose()).collect::<Result<_, _>>()?;
         for shard in old.shards() {
             if resolve(&directory.join(shard))?.is_some_and(|resolved| new.contains(&resolved)) {
-                return Err(ShardErrorKind::ShardInUse { shard: shard.into() });
+                return Err(ShardErrorKind::ShardInUse(shard.into()));
             }
         }
         Ok(())

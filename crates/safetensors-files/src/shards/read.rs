@@ -142,7 +142,7 @@ impl Root<'_, '_> {
                 _ => false,
             };
             match key.as_str() {
-                _ if is_duplicate => return Err(self.0.reject(ShardErrorKind::Duplicate { name: key })),
+                _ if is_duplicate => return Err(self.0.reject(ShardErrorKind::Duplicate(key))),
                 "metadata" => map.next_value_seed(OptionalMetadata(&mut *self.0))?,
                 "weight_map" => map.next_value_seed(WeightMap(&mut *self.0))?,
                 _ => drop(map.next_value::<IgnoredAny>()?),
@@ -158,7 +158,7 @@ impl Metadata<'_, '_> {
         while count < limit {
             let Some(key) = map.next_key::<String>()? else { return Ok(()) };
             if !seen.insert(key.clone()) {
-                return Err(self.0.reject(ShardErrorKind::Duplicate { name: key }));
+                return Err(self.0.reject(ShardErrorKind::Duplicate(key)));
             }
             let value = map.next_value_seed(Counted { count: &mut count, limit })?;
             if count <= limit {

@@ -101,7 +101,7 @@ fn shards_of_a_model_are_not_replaced() {
     write(&disk, 3, 1).expect("no failure");
     let old = files(&disk);
     let outcome = write(&disk, 3, 2);
-    let Err(ShardErrorKind::ShardInUse { shard }) = &outcome else { panic!("{outcome:?}") };
+    let Err(ShardErrorKind::ShardInUse(shard)) = &outcome else { panic!("{outcome:?}") };
     assert_eq!(shard, "m-00001-of-00003.safetensors");
     assert!(files(&disk) == old);
     // Without an index the shards are not a model.
