@@ -35,8 +35,8 @@ impl Client {
     /// # Errors
     /// [`RemoteErrorKind::Setup`]: the certificates cannot be read, or a proxy is not one of HTTP.
     pub fn new(options: Options) -> Result<Self, RemoteError> {
-        let proxies = options.proxies.check().map_err(|proxy| RemoteErrorKind::Setup {
-            reason: format!("the proxy {proxy} in the environment is not one of HTTP"),
+        let proxies = options.proxies.check().map_err(|proxy| {
+            RemoteErrorKind::Setup(format!("the proxy {proxy} in the environment is not one of HTTP"))
         });
         let transport = proxies.and_then(|()| Transport::new(&options));
         let transport = transport.map_err(|kind| RemoteError::new("the client", kind))?;

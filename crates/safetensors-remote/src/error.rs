@@ -65,11 +65,8 @@ impl RemoteError {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum RemoteErrorKind {
-    /// The location is neither a URL nor a model of the Hub.
-    Location {
-        /// Why.
-        reason: &'static str,
-    },
+    /// The location is neither a URL nor a model of the Hub, for this reason.
+    Location(&'static str),
     /// The Hub is needed, but `HF_HUB_OFFLINE` is set.
     Offline,
     /// No file of the model has one of the names that are tried.
@@ -79,23 +76,14 @@ pub enum RemoteErrorKind {
         /// The revision, which may not exist, unless it is `main`.
         revision: Option<String>,
     },
-    /// The configuration of the client cannot be used.
-    Setup {
-        /// Why.
-        reason: String,
-    },
+    /// The configuration of the client cannot be used, for this reason.
+    Setup(String),
     /// [`Client::stop`](crate::Client::stop) was called.
     Stopped,
-    /// The memory for the bytes that have arrived is exhausted.
-    Memory {
-        /// How many are needed.
-        bytes: u64,
-    },
-    /// No connection, or one that was lost.
-    Network {
-        /// What failed.
-        reason: String,
-    },
+    /// There is no memory for so many bytes, some of which have arrived.
+    Memory(u64),
+    /// No connection, or one that was lost, for this reason.
+    Network(String),
     /// The server did not answer in time.
     Timeout {
         /// What was waited for.
@@ -121,26 +109,14 @@ pub enum RemoteErrorKind {
         /// [`Options::max_retry_delay`](crate::Options::max_retry_delay).
         limit: Duration,
     },
-    /// More redirects than [`Options::max_redirects`](crate::Options::max_redirects).
-    Redirects {
-        /// The limit.
-        limit: u32,
-    },
-    /// A redirect that is not followed.
-    Redirect {
-        /// Why.
-        reason: &'static str,
-    },
-    /// The reply is compressed, although that was excluded.
-    Compressed {
-        /// The encoding.
-        encoding: String,
-    },
-    /// The reply is not HTTP, or in a form that was not requested.
-    Reply {
-        /// What is wrong.
-        reason: String,
-    },
+    /// More redirects than this limit, [`Options::max_redirects`](crate::Options::max_redirects).
+    Redirects(u32),
+    /// A redirect that is not followed, for this reason.
+    Redirect(&'static str),
+    /// The reply has this encoding, although that was excluded.
+    Compressed(String),
+    /// The reply is not HTTP, or in a form that was not requested, for this reason.
+    Reply(String),
     /// The reply has other bytes than the requested ones.
     WrongRange {
         /// The first and the last requested byte.
@@ -184,11 +160,8 @@ pub enum RemoteErrorKind {
         /// The limit.
         limit: u64,
     },
-    /// A text, as an index, exceeds its limit.
-    TooLarge {
-        /// The limit.
-        limit: u64,
-    },
+    /// A text, as an index, exceeds this limit in bytes.
+    TooLarge(u64),
     /// The file ends before its header does.
     ShortHeader {
         /// The length of the header, with the 8 bytes before it.
@@ -200,11 +173,8 @@ pub enum RemoteErrorKind {
     Format(embedded_safetensors::Error),
     /// The index is invalid, or does not match its shards.
     Index(ShardErrorKind),
-    /// `config.json` is not valid JSON.
-    Config {
-        /// Why.
-        reason: String,
-    },
+    /// `config.json` is not valid JSON, for this reason.
+    Config(String),
 }
 
 impl fmt::Display for RemoteError {
@@ -217,16 +187,16 @@ impl fmt::Display for RemoteError {
 impl fmt::Display for RemoteErrorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Location { reason } => write!(f, "not a location of a model: {reason}"),
+            Self::Location(reason) => write!(f, "not a location of a model: {reason}"),
             Self::Offline => f.write_str("not in the local cache, and HF_HUB_OFFLINE forbids to download it"),
             Self::NoModel { tried, revision } => {
                 write!(f, "no model here: tried {}", tried.join(", "))?;
                 revision.iter().try_for_each(|name| write!(f, "; is there a revision {name:?}?"))
             }
-            Self::Setup { reason } => f.write_str(reason),
+            Self::Setup(reason) => f.write_str(reason),
             Self::Stopped => f.write_str("stopped"),
-            Self::Memory { bytes } => write!(f, "no memory for {bytes} bytes"),
-            Self::Network { reason } => write!(f, "the connection failed: {reason}"),
+            Self::Memory(bytes) => write!(f, "no memory for {bytes} bytes"),
+            Self::Network(reason) => write!(f, "the connection failed: {reason}"),
             Self::Timeout { waiting_for, limit } => {
                 write!(f, "the server is too slow: waited {} s for {waiting_for}", limit.as_secs_f64())
             }
@@ -237,12 +207,12 @@ impl fmt::Display for RemoteErrorKind {
                 let limit = limit.as_secs_f64();
                 write!(f, "the server answers {status} and asks to wait {seconds} s, the limit is {limit} s")
             }
-            Self::Redirects { limit } => write!(f, "more than {limit} redirects"),
-            Self::Redirect { reason } => write!(f, "a redirect is not followed: {reason}"),
-            Self::Compressed { encoding } => {
+            Self::Redirects(limit) => write!(f, "more than {limit} redirects"),
+            Self::Redirect(reason) => write!(f, "a redirect is not followed: {reason}"),
+            Self::Compressed(encoding) => {
                 write!(f, "the server sent the file compressed ({encoding:?}), which was not requested")
             }
-            Self::Reply { reason } => write!(f, "the reply of the server is invalid: {reason}"),
+            Self::Reply(reason) => write!(f, "the reply of the server is invalid: {reason}"),
             Self::WebPage => f.write_str("the server sent a web page instead of the file"),
             Self::NoLength => f.write_str("the server does not tell the length of the file"),
             other => other.write_data_error(f),
@@ -271,13 +241,13 @@ impl RemoteErrorKind {
             Self::HeaderTooLarge { len, limit } => {
                 write!(f, "the header claims {len} bytes, the limit is {limit}")
             }
-            Self::TooLarge { limit } => write!(f, "the file has more than {limit} bytes"),
+            Self::TooLarge(limit) => write!(f, "the file has more than {limit} bytes"),
             Self::ShortHeader { needed, len } => {
                 write!(f, "the file has {len} bytes, but its header ends at byte {needed}")
             }
             Self::Format(error) => write!(f, "{error}"),
             Self::Index(error) => write!(f, "the index is invalid: {error}"),
-            Self::Config { reason } => write!(f, "config.json is invalid: {reason}"),
+            Self::Config(reason) => write!(f, "config.json is invalid: {reason}"),
             _ => Ok(()),
         }
     }

@@ -59,24 +59,12 @@ struct OpenReply {
 
 #[form]
 impl RemoteFile {
-    /// Opens a file at a URL, and reads its header, which is not validated yet.
+    /// Opens a file at a URL, and reads its header for a validator: a file that ends before its header does,
+    /// whose header is longer than the format allows, or that is a web page, is no error.
     ///
     /// # Errors
-    /// Those of the server and the connection, [`RemoteErrorKind::HeaderTooLarge`],
-    /// [`RemoteErrorKind::ShortHeader`], [`RemoteErrorKind::WebPage`].
+    /// Those of the server and the connection, [`RemoteErrorKind::HeaderTooLarge`].
     pub async fn open(client: &Client, url: &Url) -> Result<Self, RemoteError> {
-        let file = Self::open_unchecked(client, url).await?;
-        file.check_header()?;
-        Ok(file)
-    }
-
-    /// Opens a file as [`open`](Self::open) does, for a validator that reads the header itself: a file that
-    /// ends before its header does, whose header is longer than the format allows, or that is a web page, is
-    /// no error.
-    ///
-    /// # Errors
-    /// The others of [`open`](Self::open).
-    pub async fn open_unchecked(client: &Client, url: &Url) -> Result<Self, RemoteError> {
         let mut file = Self::connect(client, url, HEADER).await?;
         match file.read_header().await {
             Err(error) if !is_for_a_validator(error.kind()) => return Err(error),
@@ -134,12 +122,12 @@ impl RemoteFile {
     /// [`RemoteErrorKind::TooLarge`]; those of the server and the connection.
     pub async fn into_text(mut self, limit: u64) -> Result<Vec<u8>, RemoteError> {
         if self.version.total.is_some_and(|total| total > limit) {
-            return Err(self.error(RemoteErrorKind::TooLarge { limit }));
+            return Err(self.error(RemoteErrorKind::TooLarge(limit)));
         }
         self.read_beginning(limit.saturating_add(1)).await?;
         let len = self.beginning.len() as u64;
         if len > limit {
-            Err(self.error(RemoteErrorKind::TooLarge { limit }))
+            Err(self.error(RemoteErrorKind::TooLarge(limit)))
         } else {
             Ok(Arc::unwrap_or_clone(self.beginning))
         }
@@ -390,7 +378,7 @@ impl RemoteFile {
         if len == 0 {
             if end.is_some_and(|end| position < end) {
                 let reason = format!("the reply ended at byte {position}");
-                let kind = RemoteErrorKind::Network { reason };
+                let kind = RemoteErrorKind::Network(reason);
                 return self.lost(Failure { kind, is_transient: true }).map(Some);
             }
             self.version.total = Some(position);

@@ -58,7 +58,6 @@ mod options;
 mod parallel;
 pub mod parameters;
 mod proxy;
-mod shards;
 mod shared;
 mod stop;
 mod transport;

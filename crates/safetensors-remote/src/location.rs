@@ -4,7 +4,6 @@ use crate::error::{RemoteError, RemoteErrorKind};
 use crate::hub::ENDPOINT;
 use crate::url::Url;
 use std::fmt;
-use std::str::FromStr;
 
 /// The location of a model that is not a local file: a URL, or a model of the Hub of Hugging Face.
 ///
@@ -117,7 +116,7 @@ impl Location {
                 None => Ok(Self::Url(url)),
             }),
         };
-        parsed.map_err(|reason| RemoteError::new(Self::shown(text), RemoteErrorKind::Location { reason }))
+        parsed.map_err(|reason| RemoteError::new(Self::shown(text), RemoteErrorKind::Location(reason)))
     }
 }
 
@@ -135,14 +134,6 @@ fn without_password(rest: &str) -> String {
     match before.and_then(|at| rest.get(at + 1..)) {
         Some(rest) => format!("…@{rest}"),
         None => rest.to_owned(),
-    }
-}
-
-impl FromStr for Location {
-    type Err = RemoteError;
-
-    fn from_str(text: &str) -> Result<Self, RemoteError> {
-        Self::parse(text)
     }
 }
 

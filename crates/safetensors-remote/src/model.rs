@@ -7,7 +7,6 @@ use crate::exchange::fetch::{CONFIG, INDEX};
 use crate::hub::CANDIDATES;
 use crate::location::{HubFile, Location, MAIN};
 use crate::parameters::{Entry, Parameters, Quantization};
-use crate::shards::{is_index, name_of, shards};
 use crate::url::Url;
 use embedded_safetensors::ReadError;
 use embedded_safetensors::index::OwnedIndex;
@@ -49,7 +48,7 @@ pub struct ModelFile {
 impl Client {
     /// Opens the file of a location: of a model of the Hub without a path the first of
     /// [`CANDIDATES`](crate::CANDIDATES) that exists. It may be an index, and its header may be invalid, as
-    /// with [`RemoteFile::open_unchecked`]. The cache of the Hub is not looked into: see
+    /// with [`RemoteFile::open`]. The cache of the Hub is not looked into: see
     /// [`Hub::cached`](crate::Hub::cached).
     ///
     /// # Errors
@@ -79,7 +78,7 @@ impl Client {
     async fn open(&self, url: &Url) -> Result<RemoteFile, RemoteError> {
         match is_index(url) {
             true => RemoteFile::connect(self, url, INDEX).await,
-            false => RemoteFile::open_unchecked(self, url).await,
+            false => RemoteFile::open(self, url).await,
         }
     }
 
@@ -87,7 +86,7 @@ impl Client {
         let url = self.options().hub.url(file, path);
         url.map_err(|reason| {
             let reason = reason.to_owned();
-            RemoteError::new(Location::Hub(file.clone()), RemoteErrorKind::Setup { reason })
+            RemoteError::new(Location::Hub(file.clone()), RemoteErrorKind::Setup(reason))
         })
     }
 
@@ -102,9 +101,8 @@ impl Client {
             outcome => outcome?,
         };
         let text = file.into_text(MAX_CONFIG).await?;
-        let invalid = |error: serde_json::Error| {
-            RemoteError::new(&url, RemoteErrorKind::Config { reason: error.to_string() })
-        };
+        let invalid =
+            |error: serde_json::Error| RemoteError::new(&url, RemoteErrorKind::Config(error.to_string()));
         serde_json::from_slice(&text).map(Some).map_err(invalid)
     }
 }
@@ -127,14 +125,17 @@ impl RemoteModel {
     pub async fn of(client: &Client, file: RemoteFile) -> Result<Self, RemoteError> {
         let (client, url) = (client.clone(), file.url().clone());
         if !is_index(&url) {
-            let files = vec![ModelFile::of(file, name_of(&url))?];
+            let name = url.path().rsplit('/').next().unwrap_or("").to_owned();
+            let files = vec![ModelFile::of(file, name)?];
             return Ok(Self { client, url, index: None, index_text: None, files });
         }
         let text = file.into_text(client.options().max_index).await?;
         let invalid = |kind| RemoteError::new(&url, RemoteErrorKind::Index(kind));
         let index = ShardIndex::read(&text[..], &crate::LIMITS);
         let index = index.map_err(|error| invalid(error.into_kind()))?;
-        let files = open_all(&client, shards(&url, &index)).await;
+        // Reading the index has checked that the names are safe.
+        let shards = index.shards().map(|name| (url.sibling(name), name.to_owned())).collect();
+        let files = open_all(&client, shards).await;
         // A shard that does not exist is an error of the index.
         let files = files.map_err(|error| match error.shard().filter(|_| error.is_missing()) {
             Some(shard) => invalid(index.missing(shard)),
@@ -157,7 +158,7 @@ impl RemoteModel {
 #[form]
 impl ModelFile {
     pub(super) async fn open(client: Client, url: Url, name: String) -> Result<Self, RemoteError> {
-        Self::of(RemoteFile::open_unchecked(&client, &url).await?, name)
+        Self::of(RemoteFile::open(&client, &url).await?, name)
     }
 
     fn of(file: RemoteFile, name: String) -> Result<Self, RemoteError> {
@@ -188,7 +189,7 @@ impl ModelFile {
             }
             let error = |kind| Err(RemoteError::new(self.file.opened().url(), kind));
             if bytes.try_reserve(wanted).is_err() {
-                return error(RemoteErrorKind::Memory { bytes: range.end - range.start });
+                return error(RemoteErrorKind::Memory(range.end - range.start));
             }
             bytes.resize(len + wanted, 0);
             let free = bytes.get_mut(len..).unwrap_or_default();
@@ -319,4 +320,9 @@ impl fmt::Debug for ModelFile {
             .field("tensors", &tensors)
             .finish_non_exhaustive()
     }
+}
+
+/// Whether a URL is that of an index.
+fn is_index(url: &Url) -> bool {
+    url.path().ends_with(".index.json")
 }

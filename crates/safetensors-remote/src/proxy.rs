@@ -2,6 +2,7 @@
 
 use crate::url::Url;
 use std::fmt;
+use ureq::{Proxy, ProxyProtocol};
 
 /// Proxies for `http` and `https`, and the hosts that need none. Its `Debug` shows no password.
 ///
@@ -45,14 +46,12 @@ impl Proxies {
     /// # Errors
     /// The address of the proxy that is not one of HTTP, without its password.
     pub(crate) fn check(&self) -> Result<(), String> {
-        for proxy in [&self.http, &self.https].into_iter().flatten() {
-            let (scheme, rest) = proxy.split_once("://").unwrap_or(("", proxy));
-            let address = rest.rsplit('@').next().unwrap_or(rest);
-            if Url::parse(&format!("{scheme}://{address}")).is_err() {
-                return Err(format!("{scheme}://{address}"));
-            }
-        }
-        Ok(())
+        let is_http = |proxy: &&String| {
+            let protocol = Proxy::new(proxy).map(|proxy| proxy.protocol());
+            matches!(protocol, Ok(ProxyProtocol::Http | ProxyProtocol::Https))
+        };
+        let mut proxies = [&self.http, &self.https].into_iter().flatten();
+        proxies.find(|proxy| !is_http(proxy)).map_or(Ok(()), |proxy| Err(without_password(proxy)))
     }
 
     fn is_direct(&self, url: &Url) -> bool {
@@ -63,12 +62,9 @@ impl Proxies {
 
 impl fmt::Debug for Proxies {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let hidden = |proxy: &Option<String>| {
-            proxy.as_ref().map(|proxy| proxy.rsplit('@').next().unwrap_or("").to_owned())
-        };
         f.debug_struct("Proxies")
-            .field("http", &hidden(&self.http))
-            .field("https", &hidden(&self.https))
+            .field("http", &self.http.as_deref().map(without_password))
+            .field("https", &self.https.as_deref().map(without_password))
             .field("no_proxy", &self.no_proxy)
             .finish()
     }
@@ -77,6 +73,11 @@ impl fmt::Debug for Proxies {
 fn with_scheme(proxy: String) -> String {
     let proxy = proxy.trim();
     if proxy.contains("://") { proxy.to_owned() } else { format!("http://{proxy}") }
+}
+
+fn without_password(proxy: &str) -> String {
+    let (scheme, rest) = proxy.split_once("://").unwrap_or(("", proxy));
+    format!("{scheme}://{}", rest.rsplit('@').next().unwrap_or(rest))
 }
 
 fn matches(entry: &str, url: &Url) -> bool {

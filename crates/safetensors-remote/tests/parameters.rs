@@ -215,19 +215,3 @@ fn single_tensors() {
     let model = Model::default().add("x.experts.0.w1.weight", I8, &[100]);
     assert_eq!(model.count(&in_model).total(), 200);
 }
-
-#[test]
-fn a_claimed_total_is_at_most_the_counted_one() {
-    let counted = Model::default().add("a", F32, &[10, 10]).count(&json!({}));
-    for (text, expected) in [
-        ("50", Some(50)),
-        (" +70 parameters", Some(70)),
-        ("1000", Some(100)),
-        ("99999999999999999999999", Some(100)),
-        ("many", None),
-        ("-5", None),
-        ("", None),
-    ] {
-        assert_eq!(counted.claimed(text), expected, "{text}");
-    }
-}

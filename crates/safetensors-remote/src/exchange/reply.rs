@@ -53,7 +53,7 @@ pub(crate) fn meaning_of(head: &Head, asked: Option<Span>, known: Option<&Versio
 fn moved(head: &Head) -> Meaning {
     match head.get("location") {
         Some(location) if !location.is_empty() => Meaning::Moved(location.to_owned()),
-        _ => Meaning::Fail(RemoteErrorKind::Redirect { reason: "it has no Location" }),
+        _ => Meaning::Fail(RemoteErrorKind::Redirect("it has no Location")),
     }
 }
 
@@ -135,7 +135,7 @@ fn content_length(head: &Head) -> Result<Option<u64>, RemoteErrorKind> {
 fn check_encoding(head: &Head) -> Result<(), RemoteErrorKind> {
     match head.get("content-encoding") {
         None | Some("" | "identity") => Ok(()),
-        Some(encoding) => Err(RemoteErrorKind::Compressed { encoding: encoding.to_owned() }),
+        Some(encoding) => Err(RemoteErrorKind::Compressed(encoding.to_owned())),
     }
 }
 
@@ -145,5 +145,5 @@ fn version(head: &Head, total: Option<u64>) -> Version {
 }
 
 fn invalid(reason: &str) -> RemoteErrorKind {
-    RemoteErrorKind::Reply { reason: reason.to_owned() }
+    RemoteErrorKind::Reply(reason.to_owned())
 }

@@ -106,10 +106,8 @@ fn no_wait_is_longer_than_the_time_that_is_left() {
 #[test]
 fn a_server_that_has_gone_is_asked_again() {
     let (options, version) = (options(), Version::default());
-    let gone = || Failure {
-        kind: RemoteErrorKind::Network { reason: "connection refused".into() },
-        is_transient: false,
-    };
+    let gone =
+        || Failure { kind: RemoteErrorKind::Network("connection refused".into()), is_transient: false };
     assert!(matches!(fetch(&options, FILE).failed(gone()), Step::Fail(_)));
     let route = Route::new(Url::parse(FILE).unwrap());
     let mut fetch = Fetch::new(&options, route, Some(Span::between(0, 100)), Some(&version));

@@ -16,7 +16,7 @@
 //!     entry("norm.weight", Dtype::F16, &[4096]),
 //! ];
 //! let counted = Parameters::of(&[&file], &Quantization::of(&config));
-//! assert_eq!(counted.of_dtype(Dtype::I32), 4096 * 4096);
+//! assert_eq!(counted.by_dtype(), [(Dtype::I32, 4096 * 4096), (Dtype::F16, 4096)]);
 //! assert_eq!(counted.total(), 4096 * 4096 + 4096);
 //! ```
 
@@ -85,23 +85,8 @@ impl Parameters {
         &self.counts
     }
 
-    /// Returns the count of one dtype.
-    pub fn of_dtype(&self, dtype: Dtype) -> u64 {
-        self.counts.iter().find(|(known, _)| *known == dtype).map_or(0, |&(_, count)| count)
-    }
-
     /// Returns the sum.
     pub fn total(&self) -> u64 {
         self.counts.iter().fold(0, |sum, &(_, count)| sum.saturating_add(count))
-    }
-
-    /// Returns the total that `total_parameters` in the metadata of a file or an index claims, but at most
-    /// [`total`](Self::total). Returns `None` for a text that does not begin with a number.
-    pub fn claimed(&self, total_parameters: &str) -> Option<u64> {
-        let text = total_parameters.trim_start();
-        let digits = text.strip_prefix('+').unwrap_or(text);
-        let end = digits.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(digits.len());
-        let digits = digits.get(..end).filter(|digits| !digits.is_empty())?;
-        Some(digits.parse().unwrap_or(u64::MAX).min(self.total()))
     }
 }

@@ -50,7 +50,7 @@ impl Transport {
             builder = roots.into_iter().fold(builder, reqwest::ClientBuilder::add_root_certificate);
         }
         let client = builder.build();
-        let client = client.map_err(|error| RemoteErrorKind::Setup { reason: innermost(&error) })?;
+        let client = client.map_err(|error| RemoteErrorKind::Setup(innermost(&error)))?;
         Ok(Self { client })
     }
 

@@ -85,11 +85,8 @@ impl Transport {
     ) -> Result<(Head, Body), Failure> {
         self.stop.check()?;
         let limits = Limits { connect: options.connect_timeout, idle: options.idle_timeout };
-        let proxy = match options.proxies.proxy_for(&request.url).map(Proxy::new) {
-            None => None,
-            Some(Ok(proxy)) => Some(proxy),
-            Some(Err(_)) => return Err(bad_proxy()),
-        };
+        let proxy = options.proxies.proxy_for(&request.url).map(Proxy::new).transpose();
+        let proxy = proxy.map_err(|error| limits.failure(error))?;
         let get = self.agent.get(request.url.as_text());
         let get = request.headers.iter().fold(get, |get, (name, value)| get.header(*name, value));
         let get = get.config().proxy(proxy).timeout_recv_response(Some(limit)).build();
@@ -156,11 +153,6 @@ impl Body {
             Err(_) => 0,
         }
     }
-}
-
-fn bad_proxy() -> Failure {
-    let reason = "the proxy in the environment is not a URL".to_owned();
-    Failure { kind: RemoteErrorKind::Setup { reason }, is_transient: false }
 }
 
 impl Limits {

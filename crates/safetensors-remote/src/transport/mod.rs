@@ -30,11 +30,11 @@ fn network(reason: String, is_transient: bool) -> Failure {
         () => "",
     };
     let reason = format!("{reason}{advice}");
-    Failure { kind: RemoteErrorKind::Network { reason }, is_transient }
+    Failure { kind: RemoteErrorKind::Network(reason), is_transient }
 }
 
 fn unreadable(reason: String) -> Failure {
-    Failure { kind: RemoteErrorKind::Reply { reason }, is_transient: false }
+    Failure { kind: RemoteErrorKind::Reply(reason), is_transient: false }
 }
 
 fn long_head(limit: fmt::Arguments<'_>) -> Failure {
@@ -49,13 +49,13 @@ fn ca_file(options: &Options) -> Result<Option<Vec<u8>>, RemoteErrorKind> {
         let why = error.to_string();
         let why = why.split(" (os error").next().unwrap_or_default().to_lowercase();
         let reason = format!("the certificates in {} cannot be read: {why}", path.display());
-        RemoteErrorKind::Setup { reason }
+        RemoteErrorKind::Setup(reason)
     })
 }
 
 fn bad_certificates(options: &Options) -> RemoteErrorKind {
     let path = options.ca_file.as_ref().map_or(String::new(), |path| path.display().to_string());
-    RemoteErrorKind::Setup { reason: format!("{path} has no certificate in PEM") }
+    RemoteErrorKind::Setup(format!("{path} has no certificate in PEM"))
 }
 
 #[cfg(test)]
