@@ -45,7 +45,7 @@ pub fn look(options: Options, location: &str) -> Result<Seen, RemoteError> {
 /// How often [`look`] opens a model.
 pub const FORMS: usize = if cfg!(feature = "async") { 2 } else { 1 };
 
-type Serve = fn(&File, &Request, &mut Wire) -> io::Result<()>;
+type Serve = Arc<dyn Fn(&File, &Request, &mut Wire) -> io::Result<()> + Send + Sync>;
 
 /// One behaviour.
 pub struct Row {
@@ -71,10 +71,14 @@ pub const LEN: u64 = 300_000;
 pub const HEADS: u64 = 3000;
 
 impl Row {
-    fn new(name: &'static str, requests: usize, serve: Serve) -> Self {
+    fn new(
+        name: &'static str,
+        requests: usize,
+        serve: impl Fn(&File, &Request, &mut Wire) -> io::Result<()> + Send + Sync + 'static,
+    ) -> Self {
         Self {
             name,
-            serve,
+            serve: Arc::new(serve),
             file: File::with_header(HEADER, LEN - HEADER as u64),
             steps: Vec::new(),
             options: |_, _| {},
@@ -115,7 +119,7 @@ impl Row {
     }
 
     fn start(&self) -> Server {
-        let (serve, file) = (self.serve, Arc::new(self.file.clone()));
+        let (serve, file) = (self.serve.clone(), Arc::new(self.file.clone()));
         Server::new(move |request, wire| serve(&file, request, wire))
     }
 

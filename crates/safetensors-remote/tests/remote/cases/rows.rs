@@ -33,6 +33,22 @@ fn normal(file: &File, request: &Request, wire: &mut Wire) -> io::Result<()> {
     part(file, request).send(wire)
 }
 
+/// The right reply with a change.
+fn changed(change: fn(Reply<'_>) -> Reply<'_>) -> impl Fn(&File, &Request, &mut Wire) -> io::Result<()> {
+    move |file, request, wire| change(part(file, request)).send(wire)
+}
+
+/// The right replies, of which that to the request of this number has a change.
+fn nth(
+    number: usize,
+    change: fn(Reply<'_>) -> Reply<'_>,
+) -> impl Fn(&File, &Request, &mut Wire) -> io::Result<()> {
+    move |file, request, wire| match request.number == number {
+        true => change(part(file, request)).send(wire),
+        false => normal(file, request, wire),
+    }
+}
+
 fn is_first(request: &Request) -> bool {
     request.number == 0
 }
@@ -150,13 +166,13 @@ fn wrong_ranges() -> Vec<Row> {
         .sends(LEN + 2 * HEADS),
         Row::new("an unknown total", 1, |f, r, w| ranged(f, r, w, "bytes 0-99999/*"))
             .fails("does not tell the length"),
-        Row::new("a part without its range", 1, |file, request, wire| {
-            part(file, request).without("Content-Range").send(wire)
-        })
-        .fails("without Content-Range"),
-        Row::new("several ranges", 1, |file, request, wire| {
-            part(file, request).set("Content-Type", "multipart/byteranges; boundary=x").send(wire)
-        })
+        Row::new("a part without its range", 1, changed(|reply| reply.without("Content-Range")))
+            .fails("without Content-Range"),
+        Row::new(
+            "several ranges",
+            1,
+            changed(|reply| reply.set("Content-Type", "multipart/byteranges; boundary=x")),
+        )
         .fails("several ranges"),
     ]
 }
@@ -169,18 +185,12 @@ fn wrong_lengths() -> Vec<Row> {
         })
         .file(File::with_header(5000, 1000))
         .fails("has 1000 bytes, but its header ends at byte 5000"),
-        Row::new("a length shorter than the range", 1, |file, request, wire| {
-            part(file, request).set("Content-Length", "5000").send(wire)
-        })
-        .fails("announced 100000 bytes and sent 5000"),
-        Row::new("a length longer than the range", 1, |file, request, wire| {
-            part(file, request).set("Content-Length", "100001").send(wire)
-        })
-        .fails("announced 100000 bytes and sent 100001"),
-        Row::new("chunks with more bytes than the range", 1, |file, request, wire| {
-            part(file, request).chunked().extra(b"more").send(wire)
-        })
-        .fails("announced 100000 bytes and sent 100004"),
+        Row::new("a length shorter than the range", 1, changed(|reply| reply.set("Content-Length", "5000")))
+            .fails("announced 100000 bytes and sent 5000"),
+        Row::new("a length longer than the range", 1, changed(|reply| reply.set("Content-Length", "100001")))
+            .fails("announced 100000 bytes and sent 100001"),
+        Row::new("chunks with more bytes than the range", 1, changed(|reply| reply.chunked().extra(b"more")))
+            .fails("announced 100000 bytes and sent 100004"),
         Row::new("chunks with fewer bytes than the range", 3, |file, request, wire| {
             let (first, last) = request.range().unwrap();
             part(file, request).bytes(first, (first + 100).min(last)).chunked().send(wire)
@@ -191,10 +201,8 @@ fn wrong_lengths() -> Vec<Row> {
 
 fn wrong_files() -> Vec<Row> {
     vec![
-        Row::new("a compressed reply", 1, |file, request, wire| {
-            part(file, request).set("Content-Encoding", "gzip").send(wire)
-        })
-        .fails("compressed (\"gzip\")"),
+        Row::new("a compressed reply", 1, changed(|reply| reply.set("Content-Encoding", "gzip")))
+            .fails("compressed (\"gzip\")"),
         Row::new("a compressed whole file", 1, |file, _, wire| {
             Reply::new(file).set("Content-Encoding", "br").send(wire)
         })
@@ -244,30 +252,23 @@ fn lost() -> Vec<Row> {
             }
             _ => normal(file, request, wire),
         }),
-        Row::new("breaks off in the header, once", 2, |file, request, wire| {
-            let reply = part(file, request);
-            if is_first(request) { reply.cut(100).send(wire) } else { reply.send(wire) }
-        })
-        .sends(FIRST + HEADS)
-        .check(|server| assert_eq!(server.requests()[1].header("range"), Some("bytes=100-99999"))),
-        Row::new("breaks off in the header, always", 3, |file, request, wire| {
-            part(file, request).cut(10).send(wire)
-        })
-        .fails("(after 3 attempts)"),
+        Row::new("breaks off in the header, once", 2, nth(0, |reply| reply.cut(100)))
+            .sends(FIRST + HEADS)
+            .check(|server| assert_eq!(server.requests()[1].header("range"), Some("bytes=100-99999"))),
+        Row::new("breaks off in the header, always", 3, changed(|reply| reply.cut(10)))
+            .fails("(after 3 attempts)"),
     ]
 }
 
 fn lost_in_data() -> Vec<Row> {
     vec![
-        Row::new("breaks off in a tensor, once", 3, |file, request, wire| {
-            let reply = part(file, request);
-            if request.number == 1 { reply.cut(50_000).send(wire) } else { reply.send(wire) }
-        })
-        .then(&[Step::Tensor("b")])
-        .check(|server| {
-            let ranges: Vec<_> = server.requests().iter().map(|request| request.range().unwrap()).collect();
-            assert_eq!(ranges, [(0, 99_999), (100_000, 299_999), (150_000, 299_999)]);
-        }),
+        Row::new("breaks off in a tensor, once", 3, nth(1, |reply| reply.cut(50_000)))
+            .then(&[Step::Tensor("b")])
+            .check(|server| {
+                let ranges: Vec<_> =
+                    server.requests().iter().map(|request| request.range().unwrap()).collect();
+                assert_eq!(ranges, [(0, 99_999), (100_000, 299_999), (150_000, 299_999)]);
+            }),
         Row::new("breaks off after each 70,000 bytes", 9, |file, request, wire| {
             let reply = part(file, request);
             if is_first(request) { reply.send(wire) } else { reply.cut(70_000).send(wire) }
@@ -283,17 +284,11 @@ fn neighbours() -> Vec<Row> {
     let third = |row: Row| row.file(File::with_header(150_000, 200_000)).then(&[Step::Neighbours]);
     let rows = vec![
         Row::new("neighbours are one request", 3, normal).over(1),
-        Row::new("closes within neighbours", 4, |file, request, wire| match request.number {
-            2 => part(file, request).cut(50_000).send(wire),
-            _ => normal(file, request, wire),
-        })
-        .check(|server| assert_eq!(server.requests()[3].range(), Some((200_000, 349_999)))),
+        Row::new("closes within neighbours", 4, nth(2, |reply| reply.cut(50_000)))
+            .check(|server| assert_eq!(server.requests()[3].range(), Some((200_000, 349_999)))),
         Row::new("ignores ranges: neighbours", 1, whole),
-        Row::new("changes before neighbours", 3, |file, request, wire| match request.number {
-            2 => part(file, request).set("ETag", "\"v2\"").send(wire),
-            _ => normal(file, request, wire),
-        })
-        .fails("its ETag was \"v1\" and is \"v2\""),
+        Row::new("changes before neighbours", 3, nth(2, |reply| reply.set("ETag", "\"v2\"")))
+            .fails("its ETag was \"v1\" and is \"v2\""),
         Row::new("hangs within neighbours", 5, |file, request, wire| match request.number {
             0 | 1 => normal(file, request, wire),
             _ => part(file, request).cut(50).send(wire).and_then(|()| wire.hang()),
@@ -302,9 +297,8 @@ fn neighbours() -> Vec<Row> {
         .fails("too slow"),
     ];
     let mut rows: Vec<Row> = rows.into_iter().map(|row| third(row).sends(350_000 + HEADS)).collect();
-    let chunked = Row::new("a small tensor before a large one, in chunks", 4, |file, request, wire| {
-        part(file, request).chunked().send(wire)
-    });
+    let chunked =
+        Row::new("a small tensor before a large one, in chunks", 4, changed(|reply| reply.chunked()));
     rows.push(third(chunked).file(File::with_header(150_000, 600_000)).over(1).sends(750_000 + HEADS));
     rows
 }
@@ -324,9 +318,11 @@ fn no_http() -> Vec<Row> {
         })
         .sends(SOCKETS)
         .fails("invalid: its head is too long"),
-        Row::new("a head with a line of 1 MB", 1, |file, request, wire| {
-            part(file, request).set("X-Padding", &"x".repeat(1_000_000)).send(wire)
-        })
+        Row::new(
+            "a head with a line of 1 MB",
+            1,
+            changed(|reply| reply.set("X-Padding", &"x".repeat(1_000_000))),
+        )
         .sends(SOCKETS)
         .fails("invalid: its head is too long"),
         Row::new("a head of 200 lines", 1, |file, request, wire| {
@@ -368,15 +364,11 @@ fn slow() -> Vec<Row> {
         ];
     let mut rows: Vec<Row> = rows.into_iter().map(|row| row.with(impatient)).collect();
     rows.extend([
-        Row::new("one byte each 2 ms, in time", 1, |file, request, wire| {
-            part(file, request).pace(1, 2).send(wire)
-        })
-        .file(File::with_header(200, 150)),
-        Row::new("one byte each 10 ms, for too long", 1, |file, request, wire| {
-            part(file, request).pace(1, 10).send(wire)
-        })
-        .with(|options, _| options.header_timeout = Duration::from_millis(1200))
-        .fails("for the header"),
+        Row::new("one byte each 2 ms, in time", 1, changed(|reply| reply.pace(1, 2)))
+            .file(File::with_header(200, 150)),
+        Row::new("one byte each 10 ms, for too long", 1, changed(|reply| reply.pace(1, 10)))
+            .with(|options, _| options.header_timeout = Duration::from_millis(1200))
+            .fails("for the header"),
     ]);
     rows
 }
@@ -595,20 +587,18 @@ fn changes() -> Vec<Row> {
 
 fn forms() -> Vec<Row> {
     let rows = vec![
-        Row::new("chunks", 2, |file, request, wire| part(file, request).chunked().pace(777, 0).send(wire))
-            .over(1),
+        Row::new("chunks", 2, changed(|reply| reply.chunked().pace(777, 0))).over(1),
         Row::new("chunks whose end never comes", 2, |file, request, wire| {
             part(file, request).chunked().cut(u64::MAX - 300_000).send(wire)?;
             wire.hang()
         }),
-        Row::new("HTTP/1.0", 2, |file, request, wire| part(file, request).protocol("HTTP/1.0").send(wire)),
-        Row::new("HTTP/1.0 without a length", 2, |file, request, wire| {
-            part(file, request).protocol("HTTP/1.0").without("Content-Length").send(wire)
-        }),
-        Row::new("no keep-alive", 2, |file, request, wire| {
-            part(file, request).set("Connection", "close").send(wire)
-        })
-        .over(2),
+        Row::new("HTTP/1.0", 2, changed(|reply| reply.protocol("HTTP/1.0"))),
+        Row::new(
+            "HTTP/1.0 without a length",
+            2,
+            changed(|reply| reply.protocol("HTTP/1.0").without("Content-Length")),
+        ),
+        Row::new("no keep-alive", 2, changed(|reply| reply.set("Connection", "close"))).over(2),
         Row::new("an interim reply", 2, |file, request, wire| {
             wire.write(b"HTTP/1.1 103 Early Hints\r\nLink: </a>; rel=preload\r\n\r\n")?;
             normal(file, request, wire)
