@@ -138,6 +138,14 @@ pub(crate) fn read_up_to(mut file: &dyn Handle, offset: u64, buffer: &mut [u8]) 
     shared::read_up_to(&mut file, offset, buffer)
 }
 
+/// Reads so many bytes, or all up to the end of the file.
+pub(crate) fn read(file: &dyn Handle, offset: u64, len: usize) -> io::Result<Vec<u8>> {
+    let mut bytes = vec![0; len];
+    let len = read_up_to(file, offset, &mut bytes)?;
+    bytes.truncate(len);
+    Ok(bytes)
+}
+
 /// Reads the bytes of the header, which are not validated.
 pub(crate) fn read_header(mut file: &dyn Handle) -> io::Result<Vec<u8>> {
     let len = file.stat()?.version.len;

@@ -9,7 +9,7 @@
 //! edit syncs the file before it replaces the undo file.
 
 use crate::atomic::{Replacement, stat_file};
-use crate::disk::{Disk, Handle, read_up_to};
+use crate::disk::{Disk, Handle, read};
 use crate::error::EditErrorKind;
 use embedded_safetensors::file::shared::Undo;
 use std::io;
@@ -153,13 +153,6 @@ fn write_header(disk: &dyn Disk, file: &dyn Handle, header: &[u8]) -> Result<(),
     // A reader that has read the old length has read the rest by then.
     disk.pause();
     write_all().and_then(|()| release()).map_err(cannot)
-}
-
-fn read(file: &dyn Handle, at: u64, len: usize) -> io::Result<Vec<u8>> {
-    let mut bytes = vec![0; len];
-    let len = read_up_to(file, at, &mut bytes)?;
-    bytes.truncate(len);
-    Ok(bytes)
 }
 
 /// Restores the header of the file at `target` if an edit of it was interrupted. Returns whether it had to.

@@ -3,11 +3,10 @@
 use super::error::{CheckpointError, CheckpointErrorKind};
 use super::sums::{SUMS, Sum, Tree, check_name};
 use crate::atomic::stat_file;
-use crate::disk::{Disk, read_up_to};
+use crate::disk::{Disk, read};
 use crate::error::EditErrorKind;
 use crate::system::System;
 use std::collections::BTreeMap;
-use std::io;
 use std::path::Path;
 
 /// The maximum length of a list.
@@ -74,20 +73,15 @@ fn read_list(disk: &dyn Disk, directory: &Path) -> Result<String, CheckpointErro
     if len > LONGEST {
         return Err(CheckpointErrorKind::TooLong { bytes: len, allowed: LONGEST });
     }
-    let text = read(disk, &path, len)
+    let text = disk
+        .open(&path, false)
+        .and_then(|file| read(&*file, 0, usize::try_from(len).unwrap_or(usize::MAX)))
         .map_err(|error| CheckpointErrorKind::File(EditErrorKind::system("read", error).of(&path)))?;
     String::from_utf8(text).map_err(|error| {
         let before = error.as_bytes().get(..error.utf8_error().valid_up_to()).unwrap_or(&[]);
         let line = 1 + before.iter().filter(|&&byte| byte == b'\n').count();
         CheckpointErrorKind::Line { line, reason: "it is not valid UTF-8" }
     })
-}
-
-fn read(disk: &dyn Disk, path: &Path, len: u64) -> io::Result<Vec<u8>> {
-    let mut bytes = vec![0; usize::try_from(len).unwrap_or(usize::MAX)];
-    let present = read_up_to(&*disk.open(path, false)?, 0, &mut bytes)?;
-    bytes.truncate(present);
-    Ok(bytes)
 }
 
 fn parse(list: &str) -> Result<BTreeMap<String, Sum>, CheckpointErrorKind> {

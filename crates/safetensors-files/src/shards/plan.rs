@@ -256,12 +256,6 @@ impl Writing<'_> {
         file.replace_target().map_err(cannot)
     }
 
-    /// Removes the old index, whose model is replaced by a single file.
-    fn remove_old_index(&mut self) -> Result<(), ShardErrorKind> {
-        self.new.clear();
-        self.remove_index()
-    }
-
     fn exists(&self, path: &Path) -> Result<bool, ShardErrorKind> {
         match stat_file(self.disk, path) {
             Ok(found) => Ok(found.is_some()),
@@ -269,8 +263,9 @@ impl Writing<'_> {
         }
     }
 
-    /// Removes the index, and syncs the directory.
-    fn remove_index(&self) -> Result<(), ShardErrorKind> {
+    /// Removes the old index, whose model is replaced by a single file, and syncs the directory.
+    fn remove_old_index(&mut self) -> Result<(), ShardErrorKind> {
+        self.new.clear();
         if !self.exists(self.index)? {
             return Ok(());
         }

@@ -74,14 +74,14 @@ struct Metadata<'r, 'l>(&'r mut Reading<'l>);
 /// Reads the value of `weight_map`.
 struct WeightMap<'r, 'l>(&'r mut Reading<'l>);
 
-/// Implements a seed that visits an object.
+/// Implements a seed that visits an object, or also `null`, which counts as absent.
 macro_rules! object {
-    ($($name:ident: $expected:literal;)*) => {$(
+    ($($name:ident: $expected:literal $(or $null:ident)?;)*) => {$(
         impl<'de> DeserializeSeed<'de> for $name<'_, '_> {
             type Value = ();
 
             fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-                deserializer.deserialize_map(self)
+                deserializer.deserialize_any(self)
             }
         }
 
@@ -92,6 +92,10 @@ macro_rules! object {
                 f.write_str($expected)
             }
 
+            $(fn $null<E>(self) -> Result<(), E> {
+                Ok(())
+            })?
+
             fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<(), A::Error> {
                 self.read(map)
             }
@@ -101,35 +105,8 @@ macro_rules! object {
 
 object! {
     Root: "an object with \"weight_map\"";
-    Metadata: "an object with the model's metadata";
+    Metadata: "an object with the model's metadata" or visit_unit;
     WeightMap: "an object that maps tensor names to shard names";
-}
-
-/// Reads [`Metadata`], or `null`, which counts as absent.
-struct OptionalMetadata<'r, 'l>(&'r mut Reading<'l>);
-
-impl<'de> DeserializeSeed<'de> for OptionalMetadata<'_, '_> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_option(self)
-    }
-}
-
-impl<'de> Visitor<'de> for OptionalMetadata<'_, '_> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object with the model's metadata, or null")
-    }
-
-    fn visit_none<E>(self) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        Metadata(self.0).deserialize(deserializer)
-    }
 }
 
 impl Root<'_, '_> {
@@ -143,7 +120,7 @@ impl Root<'_, '_> {
             };
             match key.as_str() {
                 _ if is_duplicate => return Err(self.0.reject(ShardErrorKind::Duplicate(key))),
-                "metadata" => map.next_value_seed(OptionalMetadata(&mut *self.0))?,
+                "metadata" => map.next_value_seed(Metadata(&mut *self.0))?,
                 "weight_map" => map.next_value_seed(WeightMap(&mut *self.0))?,
                 _ => drop(map.next_value::<IgnoredAny>()?),
             }
