@@ -1,6 +1,6 @@
 //! Asynchronous requests, with `reqwest`.
 
-use super::{CONNECTION, REPLY, bad_certificates, ca_file, long_head, network, timeout, unreadable};
+use super::{CONNECTION, Limits, REPLY, bad_certificates, ca_file, long_head, network, timeout, unreadable};
 use crate::error::RemoteErrorKind;
 use crate::exchange::fetch::bounded;
 use crate::exchange::{Failure, Head, Request};
@@ -18,12 +18,6 @@ pub(crate) struct Transport {
 pub(crate) struct Body {
     response: Response,
     limits: Limits,
-}
-
-#[derive(Clone, Copy)]
-struct Limits {
-    connect: Duration,
-    idle: Duration,
 }
 
 impl Transport {
@@ -61,12 +55,12 @@ impl Transport {
         options: &Options,
         limit: Duration,
     ) -> Result<(Head, Body), Failure> {
-        let limits = Limits { connect: options.connect_timeout, idle: options.idle_timeout };
+        let limits = Limits::of(options);
         let get = self.client.get(request.url.as_text());
         let get = request.headers.iter().fold(get, |get, (name, value)| get.header(*name, value));
         let sent = tokio::time::timeout(limit, get.send()).await;
         let sent = sent.map_err(|_| timeout(REPLY, options.idle_timeout))?;
-        let response = sent.map_err(|error| limits.failure(error))?;
+        let response = sent.map_err(|error| limits.of_reqwest(error))?;
         let head = Head { status: response.status().as_u16(), headers: response.headers().clone() };
         Ok((head, Body { response, limits }))
     }
@@ -84,7 +78,7 @@ impl Body {
     pub(crate) async fn next(&mut self, piece: &mut Vec<u8>) -> Result<usize, Failure> {
         loop {
             let chunk = self.response.chunk().await;
-            match chunk.map_err(|error| self.limits.failure(error))? {
+            match chunk.map_err(|error| self.limits.of_reqwest(error))? {
                 Some(chunk) if chunk.is_empty() => {}
                 chunk => {
                     piece.clear();
@@ -104,7 +98,7 @@ impl Body {
 }
 
 impl Limits {
-    fn failure(self, error: reqwest::Error) -> Failure {
+    fn of_reqwest(self, error: reqwest::Error) -> Failure {
         // The URL may have a secret.
         let error = error.without_url();
         if error.is_timeout() {

@@ -1,7 +1,9 @@
 //! Blocking requests, with `ureq`.
 
 use super::head::Guard;
-use super::{CONNECTION, PIECE, REPLY, bad_certificates, ca_file, long_head, network, timeout, unreadable};
+use super::{
+    CONNECTION, Limits, PIECE, REPLY, bad_certificates, ca_file, long_head, network, timeout, unreadable,
+};
 use crate::error::RemoteErrorKind;
 use crate::exchange::fetch::bounded;
 use crate::exchange::{Failure, Head, Request};
@@ -33,12 +35,6 @@ pub(crate) struct Body {
     stop: Arc<Stop>,
     /// Whether only the server tells where it ends.
     is_open: bool,
-}
-
-#[derive(Clone, Copy)]
-struct Limits {
-    connect: Duration,
-    idle: Duration,
 }
 
 impl Transport {
@@ -84,15 +80,15 @@ impl Transport {
         limit: Duration,
     ) -> Result<(Head, Body), Failure> {
         self.stop.check()?;
-        let limits = Limits { connect: options.connect_timeout, idle: options.idle_timeout };
+        let limits = Limits::of(options);
         let proxy = options.proxies.proxy_for(&request.url).map(Proxy::new).transpose();
-        let proxy = proxy.map_err(|error| limits.failure(error))?;
+        let proxy = proxy.map_err(|error| limits.of_ureq(error))?;
         let get = self.agent.get(request.url.as_text());
         let get = request.headers.iter().fold(get, |get, (name, value)| get.header(*name, value));
         let get = get.config().proxy(proxy).timeout_recv_response(Some(limit)).build();
         let response = get.call();
         self.stop.check()?;
-        let (parts, body) = response.map_err(|error| limits.failure(error))?.into_parts();
+        let (parts, body) = response.map_err(|error| limits.of_ureq(error))?.into_parts();
         let (reader, stop) = (UreqBody::into_reader(body), self.stop.clone());
         let has = |name| parts.headers.contains_key(name);
         let is_open = has("transfer-encoding") || !has("content-length");
@@ -137,7 +133,7 @@ impl Body {
         piece.truncate(*outcome.as_ref().unwrap_or(&0));
         // What the client has closed itself may look like the end.
         self.stop.check()?;
-        outcome.map_err(|error| self.limits.failure(error.into()))
+        outcome.map_err(|error| self.limits.of_ureq(error.into()))
     }
 
     /// Returns how many bytes follow where none should: at least, and as far as they come in time.
@@ -156,7 +152,7 @@ impl Body {
 }
 
 impl Limits {
-    fn failure(self, error: Error) -> Failure {
+    fn of_ureq(self, error: Error) -> Failure {
         match error {
             Error::Timeout(Timeout::Connect | Timeout::Resolve) => timeout(CONNECTION, self.connect),
             Error::Timeout(_) => timeout(REPLY, self.idle),

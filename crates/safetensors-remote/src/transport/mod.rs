@@ -17,6 +17,19 @@ const PIECE: usize = 1 << 16;
 pub(crate) const CONNECTION: &str = "a connection";
 pub(crate) const REPLY: &str = "the next bytes";
 
+/// The timeouts that errors state.
+#[derive(Clone, Copy)]
+struct Limits {
+    connect: Duration,
+    idle: Duration,
+}
+
+impl Limits {
+    fn of(options: &Options) -> Self {
+        Self { connect: options.connect_timeout, idle: options.idle_timeout }
+    }
+}
+
 fn timeout(waiting_for: &'static str, limit: Duration) -> Failure {
     Failure { kind: RemoteErrorKind::Timeout { waiting_for, limit }, is_transient: true }
 }
