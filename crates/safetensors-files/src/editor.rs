@@ -3,8 +3,9 @@
 use crate::disk::{Disk, Handle};
 use crate::error::{EditError, EditErrorKind};
 use crate::opened::Opened;
+use crate::padding::padding_in;
 use crate::system::System;
-use crate::{padding, undo};
+use crate::undo;
 use core::fmt;
 use embedded_safetensors::Dtype;
 #[cfg(doc)]
@@ -92,7 +93,7 @@ impl ModelEditor {
         let index = OwnedIndex::of(&header, version.len).map_err(|error| refusal(error, &header))?;
         let mut tensors: BTreeMap<String, StoredTensor> =
             index.tensors().map(|tensor| (tensor.name().into(), StoredTensor::of(&tensor))).collect();
-        let names = padding::names(&index, &mut &*file)?;
+        let names = padding_in(&index, &*file)?;
         let padding = names.iter().filter_map(|name| tensors.remove_entry(name)).collect();
         let (fingerprint, data_start) = (fingerprint(&header), header.len() as u64);
         let (path, tensor_count) = (path.to_path_buf(), index.len());

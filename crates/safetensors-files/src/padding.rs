@@ -17,7 +17,8 @@ const PIECE: usize = 1 << 16;
 
 /// Returns the names of the tensors that are padding, as
 /// [`ModelEditor::padding`](crate::ModelEditor::padding) recognizes it. Of the data, only the bytes of
-/// tensors that may be padding are read.
+/// tensors that may be padding are read. Padding is exactly as the writer creates it, and all zeros; any other
+/// tensor is kept, whatever its name, so that no data is lost.
 ///
 /// *Memory*: the names; while it runs 64 KiB and 8 bytes for each tensor, if a tensor may be padding.
 ///
@@ -27,30 +28,21 @@ pub fn padding_in(
     index: &OwnedIndex,
     mut file: impl ReadAt<Error = io::Error>,
 ) -> Result<HashSet<String>, FileErrorKind> {
-    names(index, &mut file).map(HashSet::from_iter)
-}
-
-/// Returns the names of the tensors that are padding: exactly as the writer creates it, and all zeros. Any
-/// other tensor is kept, whatever its name, so that no data is lost.
-pub(crate) fn names(
-    index: &OwnedIndex,
-    file: &mut impl ReadAt<Error = io::Error>,
-) -> Result<Vec<String>, FileErrorKind> {
     let data_start = index.summary().data_start;
     let candidates = (0_u64..).map(|number| format!("{PADDING}{number}"));
     let candidates = candidates.map_while(|name| index.find(&name).ok()?);
     let candidates: Vec<IndexedTensor<'_>> =
         candidates.take_while(|tensor| looks_like_padding(tensor, data_start)).collect();
     if candidates.is_empty() {
-        return Ok(Vec::new());
+        return Ok(HashSet::new());
     }
     let begins: HashSet<u64> = index.tensors().map(|tensor| tensor.begin()).collect();
-    let (mut names, mut buffer) = (Vec::new(), vec![0; PIECE]);
+    let (mut names, mut buffer) = (HashSet::new(), vec![0; PIECE]);
     for tensor in candidates {
-        if !begins.contains(&tensor.end()) || !is_zero(file, data_start, &tensor, &mut buffer)? {
+        if !begins.contains(&tensor.end()) || !is_zero(&mut file, data_start, &tensor, &mut buffer)? {
             break;
         }
-        names.push(tensor.name().into());
+        names.insert(tensor.name().into());
     }
     Ok(names)
 }

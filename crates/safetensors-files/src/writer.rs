@@ -9,10 +9,7 @@ use crate::undo;
 use core::fmt;
 #[cfg(doc)]
 use embedded_safetensors::file::FileErrorKind;
-use embedded_safetensors::write::FilePlan;
-use embedded_safetensors::write::PlannedContent;
-use embedded_safetensors::write::{FileSpec, TensorSpec};
-use embedded_safetensors::write::{SpecError, SpecPart};
+use embedded_safetensors::write::{FilePlan, FileSpec, PlannedContent, SpecError, SpecPart, TensorSpec};
 use embedded_safetensors::{file::shared::parts, values::Native};
 use std::collections::HashMap;
 use std::io;
@@ -248,7 +245,8 @@ impl<'a> FileWriter<'a> {
         let written = self.flush();
         let Self { file, path, .. } = self;
         let _guard = undo::lock();
-        let replaced = written.and_then(|()| file.close_without_sync().rename_to_edited_target());
+        let replaced =
+            written.and_then(|()| file.close_without_sync().take_edited_target(Hidden::rename_to_target));
         replaced.map_err(|kind| kind.of(&path))
     }
 
@@ -338,16 +336,16 @@ impl<'a> FileWriter<'a> {
 impl Hidden<'_> {
     /// Replaces the target, and removes the undo file of the old file.
     pub(crate) fn replace_edited_target(self) -> Result<(), EditErrorKind> {
-        let (disk, target) = (self.disk(), self.target().to_path_buf());
-        self.replace_target()?;
-        undo::discard_beside(disk, &target);
-        Ok(())
+        self.take_edited_target(Self::replace_target)
     }
 
-    /// Replaces the target as [`replace_edited_target`](Self::replace_edited_target) does, without a sync.
-    fn rename_to_edited_target(self) -> Result<(), EditErrorKind> {
+    /// Replaces the target, with or without a sync, and removes the undo file of the old file.
+    fn take_edited_target(
+        self,
+        replace: impl FnOnce(Self) -> Result<(), EditErrorKind>,
+    ) -> Result<(), EditErrorKind> {
         let (disk, target) = (self.disk(), self.target().to_path_buf());
-        self.rename_to_target()?;
+        replace(self)?;
         undo::discard_beside(disk, &target);
         Ok(())
     }

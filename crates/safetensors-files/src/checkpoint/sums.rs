@@ -1,6 +1,6 @@
 //! `SHA256SUMS`: a line for each file, as `sha256sum` writes and reads it.
 
-use crate::disk::{Disk, Entry, Handle, read_up_to};
+use crate::disk::{Disk, Entry, FromStart, Handle};
 use crate::error::{EditError, EditErrorKind};
 use crate::name;
 use core::fmt;
@@ -22,31 +22,30 @@ pub(super) struct Sum([u8; 32]);
 impl Sum {
     /// Computes the sum of a file. Also returns its length.
     pub(super) fn of_file(disk: &dyn Disk, path: &Path) -> Result<(Self, u64), EditErrorKind> {
-        let cannot = |error| EditErrorKind::system("read", error);
-        let file = disk.open(path, false).map_err(cannot)?;
-        let (mut hash, mut at, mut buffer) = (Sha256::new(), 0, vec![0; PIECE]);
-        loop {
-            let len = read_up_to(&*file, at, &mut buffer).map_err(cannot)?;
-            hash.update(buffer.get(..len).unwrap_or(&[]));
-            at += len as u64;
-            if len < PIECE {
-                return Ok((Self(hash.finalize().into()), at));
-            }
-        }
+        let file = disk.open(path, false).map_err(|error| EditErrorKind::system("read", error))?;
+        Self::of(&mut FromStart::new(&*file), "read", |_, _| Ok(()))
     }
 
     /// Writes all bytes of a source to a file, and computes their sum. Also returns their number.
     pub(super) fn of_copy(file: &dyn Handle, source: &mut dyn Read) -> Result<(Self, u64), EditErrorKind> {
+        Self::of(source, "read the source of", |at, bytes| file.write_at(at, bytes))
+    }
+
+    fn of(
+        source: &mut dyn Read,
+        action: &'static str,
+        put: impl Fn(u64, &[u8]) -> io::Result<()>,
+    ) -> Result<(Self, u64), EditErrorKind> {
         let (mut hash, mut at, mut buffer) = (Sha256::new(), 0, vec![0; PIECE]);
         loop {
             let len = match source.read(&mut buffer) {
                 Ok(0) => return Ok((Self(hash.finalize().into()), at)),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                outcome => outcome.map_err(|error| EditErrorKind::system("read the source of", error))?,
+                outcome => outcome.map_err(|error| EditErrorKind::system(action, error))?,
             };
             let bytes = buffer.get(..len).unwrap_or(&[]);
             hash.update(bytes);
-            file.write_at(at, bytes).map_err(|error| EditErrorKind::system("write", error))?;
+            put(at, bytes).map_err(|error| EditErrorKind::system("write", error))?;
             at += len as u64;
         }
     }
