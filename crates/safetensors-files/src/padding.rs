@@ -17,8 +17,8 @@ const PIECE: usize = 1 << 16;
 
 /// Returns the names of the tensors that are padding, as
 /// [`ModelEditor::padding`](crate::ModelEditor::padding) recognizes it. Of the data, only the bytes of
-/// tensors that may be padding are read. Padding is exactly as the writer creates it, and all zeros; any other
-/// tensor is kept, whatever its name, so that no data is lost.
+/// tensors that may be padding are read. Padding is exactly as the writer creates it, and all zeros; any
+/// other tensor is kept, whatever its name, so that no data is lost.
 ///
 /// *Memory*: the names; while it runs 64 KiB and 8 bytes for each tensor, if a tensor may be padding.
 ///
