@@ -3,7 +3,6 @@
 use super::{Client, ReadAt, RemoteModel, form};
 use crate::cases::{Seen, Step};
 use crate::server::File;
-use embedded_safetensors::ReadError;
 use safetensors_remote::{Location, Options, RemoteError};
 
 /// Opens a model in one file, takes these steps, and compares all bytes with those of the file.
@@ -53,33 +52,4 @@ pub async fn look(options: Options, location: &str) -> Result<Seen, RemoteError>
         parameters: model.parameters(config.as_ref()).total(),
         has_config: config.is_some(),
     })
-}
-
-/// Reads all tensors of a model through the core, while the entries of its index are borrowed, and compares
-/// them with the file.
-#[form]
-pub async fn each(options: Options, location: &str, file: &File) -> Result<(), RemoteError> {
-    let client = Client::new(options)?;
-    let model = RemoteModel::open(&client, &Location::parse(location)?).await?;
-    let part = &model.files()[0];
-    part.expect_all();
-    let mut core = part.model().await.expect("a valid header");
-    let start = core.summary().data_start;
-    for entry in part.index().tensors() {
-        let (mut at, mut buffer, mut reader) =
-            (start + entry.begin(), [0; 1000], core.reader(&entry).unwrap());
-        loop {
-            match reader.next_chunk(&mut buffer).await {
-                Ok(Some(chunk)) => {
-                    assert!(chunk == file.bytes(at, at + chunk.len() as u64), "byte {at}");
-                    at += chunk.len() as u64;
-                }
-                Ok(None) => break,
-                Err(ReadError::Source(error)) => return Err(error),
-                Err(error) => panic!("{error}"),
-            }
-        }
-        assert_eq!(at, start + entry.end(), "{}", entry.name());
-    }
-    Ok(())
 }

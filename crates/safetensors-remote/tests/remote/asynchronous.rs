@@ -9,4 +9,4 @@ use embedded_safetensors::asynch::ReadAt;
 use embedded_safetensors_macros::asynchronous as form;
 use safetensors_remote::asynch::{Client, RemoteModel};
 
-pub use act::{act, each, look};
+pub use act::{act, look};

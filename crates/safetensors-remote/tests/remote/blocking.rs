@@ -9,4 +9,4 @@ use embedded_safetensors::ReadAt;
 use embedded_safetensors_macros::blocking as form;
 use safetensors_remote::{Client, RemoteModel};
 
-pub use act::{act, each, look};
+pub use act::{act, look};

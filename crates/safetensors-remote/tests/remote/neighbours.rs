@@ -1,6 +1,6 @@
 //! Small tensors that follow each other come from one reply, also for several threads.
 
-use crate::cases::{FORMS, HEADS, options};
+use crate::cases::{HEADS, options};
 use crate::server::{File, Server, part};
 use safetensors_remote::{Client, Location, ModelFile, RemoteModel};
 use std::ops::Range;
@@ -40,21 +40,6 @@ fn read(part: &ModelFile, range: Range<u64>, file: &File) {
 fn last(server: &Server) -> Range<u64> {
     let (first, last) = server.requests().last().unwrap().range().unwrap();
     first..last + 1
-}
-
-/// The header of the first model has more than 100,000 bytes, and takes two requests.
-#[test]
-fn small_tensors_are_one_request_and_large_ones_one_each() {
-    for ((file, server), requests) in [(model(1500, 1100), 3), (model(2, 900_000), 3)] {
-        crate::blocking::each(options(), &server.url("/m"), &file).unwrap();
-        #[cfg(feature = "async")]
-        {
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-            runtime.block_on(crate::asynchronous::each(options(), &server.url("/m"), &file)).unwrap();
-        }
-        assert_eq!(server.requests().len(), requests * FORMS);
-        assert!(server.sent() <= (file.len + HEADS) * FORMS as u64, "{}", server.sent());
-    }
 }
 
 #[test]

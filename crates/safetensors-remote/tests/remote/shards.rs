@@ -71,17 +71,6 @@ fn an_index_has_a_limit() {
     }
 }
 
-/// Each repetition begins at the first byte, so it is no progress.
-#[test]
-fn an_index_that_always_breaks_off_is_given_up() {
-    let list = index(&[("s1.safetensors", "a")], 20_000);
-    let server = Server::new(move |_, wire| Reply::new(&list).cut(200_000).send(wire));
-    let url = server.url("/m.safetensors.index.json");
-    let error = crate::blocking::look(options(), &url).unwrap_err().to_string();
-    assert!(error.ends_with("(after 3 attempts)"), "{error}");
-    assert_eq!(server.requests().len(), 3);
-}
-
 /// A byte now and then is no silence, but there is a limit for all of a text.
 #[test]
 fn a_text_that_drips_has_a_limit() {
