@@ -1,8 +1,6 @@
 //! Use this when your storage is asynchronous: the same reader, from the same text, over the models of
 //! [`embedded_safetensors::asynch`]. A dropped future leaves it unchanged. A future takes at most 260 bytes
 //! on a 32-bit target, besides those of the storage.
-
-// The same file as in the blocking form, for which a macro removes `async` and `.await`.
 #![allow(clippy::duplicate_mod)]
 
 #[path = "reader.rs"]
@@ -10,5 +8,4 @@ mod reader;
 
 use embedded_safetensors::asynch::{Model, ReadAt, read_full, read_part};
 use embedded_safetensors_macros::asynchronous as form;
-
 pub use reader::QuantReader;

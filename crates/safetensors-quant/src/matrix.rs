@@ -10,30 +10,6 @@ use embedded_safetensors::{Dtype, Error, ErrorKind, TensorInfo};
 /// Nothing is compared before [`QuantReader::new`](crate::QuantReader::new).
 ///
 /// *Memory*: 176 bytes, `Copy`.
-///
-/// ```
-/// use safetensors_quant::{Matrix, QuantReader};
-/// use embedded_safetensors::{Model, query::Query};
-///
-/// # let header = concat!(
-/// #     r#"{"fc.weight":{"dtype":"I8","shape":[2,3],"data_offsets":[0,6]},"#,
-/// #     r#""fc.weight.scale":{"dtype":"F16","shape":[2],"data_offsets":[6,10]}}"#,
-/// # ).as_bytes();
-/// # let data = [1, 2, 3, 255, 254, 253, 0, 0x38, 0, 0x40];
-/// # let file = [&(header.len() as u64).to_le_bytes(), header, &data].concat();
-/// let mut net = [
-///     Query::required("fc.weight"), // I8 [2, 3]
-///     Query::required("fc.weight.scale"), // F16 [2]
-///     Query::optional("fc.weight.zero_point"),
-/// ];
-/// let mut model = Model::open_with(&file[..], &mut net, &mut [0; 64])?;
-/// let [weight, scale, zero_point] = &net;
-/// let mut rows = QuantReader::new(&mut model, &Matrix::q8(weight, scale, zero_point.info())?)?;
-/// let mut row = [0.0; 3];
-/// rows.read_row(1, &mut row)?;
-/// assert_eq!(row, [-2.0, -4.0, -6.0]);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[derive(Clone, Copy, Debug)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Matrix {
@@ -63,9 +39,6 @@ pub(crate) struct Found {
     pub(crate) start: u64,
     pub(crate) len: u64,
 }
-
-/// Looks up a tensor in the model. It is not generic, so that there is one copy of what calls it.
-pub(crate) type Find<'f> = dyn FnMut(&Part) -> Result<Found, Error> + 'f;
 
 /// How many values of an MXFP4 matrix share a scale.
 const MX_GROUP: u64 = 32;
@@ -111,10 +84,7 @@ impl Matrix {
         scales: &impl Located,
         zeros: Option<TensorInfo>,
     ) -> Result<Self, Error> {
-        let zeros = match &zeros {
-            Some(zeros) => Some(Part::of(zeros)?),
-            None => None,
-        };
+        let zeros = zeros.as_ref().map(Part::of).transpose()?;
         Ok(Self { scheme, group, weights: Part::of(weights)?, scales: Part::of(scales)?, zeros })
     }
 
@@ -122,14 +92,16 @@ impl Matrix {
     ///
     /// # Errors
     /// Those of [`QuantReader::new`](crate::QuantReader::new).
-    pub(crate) fn layout(&self, find: &mut Find<'_>) -> Result<Layout, Error> {
+    pub(crate) fn layout(
+        &self,
+        find: &mut dyn FnMut(&Part) -> Result<Found, Error>,
+    ) -> Result<Layout, Error> {
         let scheme = self.scheme;
         let weights = self.weights.find(QuantRole::Weight, scheme, Dtype::U8, find)?;
         let scales = self.scales.find(QuantRole::Scale, scheme, weights.dtype, find)?;
-        let zeros = match &self.zeros {
-            Some(zeros) => Some(zeros.find(QuantRole::ZeroPoint, scheme, weights.dtype, find)?),
-            None => None,
-        };
+        let zeros = self.zeros.as_ref();
+        let zeros =
+            zeros.map(|part| part.find(QuantRole::ZeroPoint, scheme, weights.dtype, find)).transpose()?;
         let format = Format::of(scheme, weights.dtype);
         let (columns, group) = self.columns(weights.dtype).map_err(|kind| kind.at(weights.start))?;
         let [rows, _] = self.weights.dims;
@@ -187,7 +159,8 @@ impl Matrix {
     /// [`ErrorKind::QuantRank`], [`ErrorKind::QuantSize`].
     fn check_scales(&self, rows: u64, groups: u64) -> Result<(), ErrorKind> {
         let role = QuantRole::Scale;
-        let (is_q8, found, [first, second]) = (self.is_q8(), self.scales.rank, self.scales.dims);
+        let (is_q8, found, [first, second]) =
+            (matches!(self.scheme, Scheme::Q8), self.scales.rank, self.scales.dims);
         match found {
             0 if is_q8 => Ok(()),
             1 if is_q8 && first == 1 => Ok(()),
@@ -199,10 +172,6 @@ impl Matrix {
             1 | 2 => Ok(()),
             _ => Err(ErrorKind::QuantRank { role, found, needed: if is_q8 { 1 } else { 2 } }),
         }
-    }
-
-    const fn is_q8(&self) -> bool {
-        matches!(self.scheme, Scheme::Q8)
     }
 }
 
@@ -239,7 +208,7 @@ impl Part {
         role: QuantRole,
         scheme: Scheme,
         weights: Dtype,
-        find: &mut Find<'_>,
+        find: &mut dyn FnMut(&Part) -> Result<Found, Error>,
     ) -> Result<Found, Error> {
         let found = find(self)?;
         let needed = allowed(scheme, role, weights);

@@ -26,9 +26,6 @@ use embedded_safetensors::{Error, ReadError};
 /// A call makes one read for the weights of the row, and for every 16 groups one read for their scales and
 /// one for their zero points, if there are any. [`with_scales`](Self::with_scales) reads all of these once,
 /// beforehand.
-///
-/// # Type parameters
-/// `M` says where scales and zero points are: in the storage (`()`), or in memory (`&[u8]`).
 #[form]
 #[derive(Debug)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
@@ -68,28 +65,6 @@ impl<S: ReadAt> QuantReader<S> {
 
     /// Reads the scales and zero points of all rows into the front of `memory`. Rows and products then read
     /// only weights. They have the same bits.
-    ///
-    /// ```
-    /// use safetensors_quant::{Matrix, QuantReader};
-    /// use embedded_safetensors::{Model, ReadAt, ReadError};
-    ///
-    /// /// Multiplies all rows by the inputs. The memory holds F16 scales of 64 rows.
-    /// fn layer<S: ReadAt>(
-    ///     model: &mut Model<S>,
-    ///     matrix: &Matrix,
-    ///     inputs: &[i8; 48],
-    ///     outputs: &mut [f32; 64],
-    /// ) -> Result<(), ReadError<S::Error>> {
-    ///     let (mut scales, mut weights) = ([0; 2 * 64], [0; 48]);
-    ///     let mut rows = QuantReader::new(model, matrix)?.with_scales(&mut scales)?;
-    ///     for (row, output) in (0..).zip(outputs) {
-    ///         *output = rows.dot(row, inputs, &mut weights)?; // one read
-    ///     }
-    ///     Ok(())
-    /// }
-    /// ```
-    ///
-    /// The reader is consumed; read from `&mut` storage to keep that when this fails.
     ///
     /// *Memory*: [`scales_len`](Self::scales_len) bytes, which the caller provides.
     ///

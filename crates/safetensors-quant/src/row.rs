@@ -2,7 +2,7 @@
 
 use crate::layout::{Format, Layout};
 use crate::low_usize;
-use crate::scale::scale_of;
+use embedded_safetensors::Dtype;
 use embedded_safetensors::values::bytes_of_mut;
 
 /// How many groups have their scales read together.
@@ -47,6 +47,7 @@ const DOUBLED: [i8; 16] = [0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -
 
 impl Factors {
     /// Starts with the groups from `first` on.
+    #[inline(never)] // one copy for rows and products
     pub(crate) fn new(layout: &Layout, first: usize) -> Self {
         let zero = if layout.format == Format::Narrow { MIDDLE } else { 0 };
         let count = low_usize(layout.groups).saturating_sub(first).min(BATCH);
@@ -204,4 +205,31 @@ fn products_of_bytes(zero: i32, weights: &[u8], inputs: &[i8], integer: impl Fn(
         done += len;
     }
     sum
+}
+
+/// Returns the value of a scale: F32, F16 or BF16; F8_E8M0 for all other dtypes. The bytes after those of the
+/// element are ignored.
+fn scale_of(dtype: Dtype, bytes: [u8; 4]) -> f32 {
+    let [low, high, ..] = bytes;
+    match dtype {
+        Dtype::F32 => f32::from_le_bytes(bytes),
+        Dtype::F16 => of_f16(u16::from_le_bytes([low, high])),
+        Dtype::BF16 => f32::from_le_bytes([0, 0, low, high]),
+        // A power of two: only the exponent of an `f32`.
+        _ => f32::from_bits(match low {
+            0 => 1 << 22,
+            255 => f32::NAN.to_bits(),
+            exponent => u32::from(exponent) << 23,
+        }),
+    }
+}
+
+fn of_f16(bits: u16) -> f32 {
+    const SMALLEST: f32 = 1.0 / (1 << 24) as f32;
+    let (sign, magnitude) = (u32::from(bits & 0x8000) << 16, u32::from(bits & 0x7FFF));
+    f32::from_bits(match magnitude {
+        ..0x0400 => sign | (f32::from(bits & 0x7FFF) * SMALLEST).to_bits(),
+        0x0400..0x7C00 => sign | ((magnitude << 13) + (112 << 23)),
+        _ => sign | 0x7F80_0000 | magnitude << 13,
+    })
 }
