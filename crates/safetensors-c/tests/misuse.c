@@ -1266,18 +1266,10 @@ static void verifiers(void)
 /* The sentence says which element of which table is not valid. */
 static void sentences_of_tables(void)
 {
-    sft_model model;
-    sft_tensor tensors[2];
-    sft_recorder recorder;
-    const sft_storage storage = sft_memory(file, FILE_LEN);
     const sft_request requests[2] = { A, SFT_REQUIRED(NULL, SFT_F32, 1, 2) };
-    const sft_spec spec = { NULL, SFT_F32, 0, { 0 } };
-    const sft_pair pair = { "key", NULL };
-    uint64_t words[SFT_RECORDER_MEMORY(1, 1)];
-    uint8_t bytes[8];
-    flash it;
-    const sft_sink sink = sink_of(&it);
-    memset(&it, 0, sizeof it);
+    fresh();
+    specs[0].name = NULL;
+    pairs[0].value = NULL;
 #define SAYS(sentence, call) \
     do { \
         char said[80]; \
@@ -1285,9 +1277,9 @@ static void sentences_of_tables(void)
         sft_error_sentence(ERROR, said, sizeof said); \
         CHECK(strcmp(said, "error[c.null]: " sentence ": a pointer is NULL") == 0); \
     } while (0)
-    SAYS("requests[1]", sft_open(&model, &storage, requests, tensors, 2, window, 64, ERROR));
-    SAYS("specs[0]", sft_recorder_begin(&recorder, &sink, &spec, 1, NULL, 0, words, 5, bytes, 8, ERROR));
-    SAYS("pairs[0]", sft_recorder_begin(&recorder, &sink, NULL, 0, &pair, 1, words, 4, bytes, 8, ERROR));
+    SAYS("requests[1]", sft_open(&new_model, &storage, requests, tensors, 2, window, 64, ERROR));
+    SAYS("specs[0]", sft_recorder_begin(&new_written, &sink, specs, 1, NULL, 0, new_memory, 5, new_buffer, 8, ERROR));
+    SAYS("pairs[0]", sft_recorder_begin(&new_written, &sink, NULL, 0, pairs, 1, new_memory, 4, new_buffer, 8, ERROR));
 #undef SAYS
 }
 

@@ -78,6 +78,14 @@ static void fill(void)
 #define LOSSY_f32 (SFT_F64 | SFT_I32 | SFT_U32 | SFT_I64 | SFT_U64)
 #define LOSSY_f64 (SFT_I64 | SFT_U64)
 
+/* The types with functions of their own: the dtypes that they can hold, and those only when rounded. */
+#define NUMBERS(X) \
+    X(f32, float, OF_f32, LOSSY_f32, SFT_F32) X(f64, double, OF_f64, LOSSY_f64, SFT_F64) \
+    X(i8, int8_t, OF_i8, 0, SFT_I8) X(u8, uint8_t, OF_u8, 0, SFT_U8) \
+    X(i16, int16_t, OF_i16, 0, SFT_I16) X(u16, uint16_t, OF_u16, 0, SFT_U16) \
+    X(i32, int32_t, OF_i32, 0, SFT_I32) X(u32, uint32_t, OF_u32, 0, SFT_U32) \
+    X(i64, int64_t, OF_i64, 0, SFT_I64) X(u64, uint64_t, OF_u64, 0, SFT_U64)
+
 /* The code of the error of reading a dtype as a number. */
 static const char *code_of(uint32_t dtype, uint32_t exact, uint32_t lossy)
 {
@@ -106,24 +114,16 @@ static const sft_pair PAIRS[2] = { { "\"\\\xC3\xA9\n", "\t\xF0\x9F\x98\x80" }, {
 static void record_column(sft_recorder *recorder, size_t number)
 {
     const column *it = &columns[number];
-#define HALVES(function, type)                                                                                  \
-    do {                                                                                                        \
-        type values[4];                                                                                         \
-        memcpy(values, it->data, sizeof values);                                                                \
-        PASSES(function(recorder, values, 1, ERROR));                                                           \
-        PASSES(function(recorder, values + 1, 3, ERROR));                                                       \
-    } while (0)
+#define HALVES(name, type, exact, lossy, own) \
+    case own: { \
+        type values[4]; \
+        memcpy(values, it->data, sizeof values); \
+        PASSES(sft_recorder_write_##name(recorder, values, 1, ERROR)); \
+        PASSES(sft_recorder_write_##name(recorder, values + 1, 3, ERROR)); \
+        break; \
+    }
     switch (BIT(number)) {
-    case SFT_U8: HALVES(sft_recorder_write_u8, uint8_t); break;
-    case SFT_I8: HALVES(sft_recorder_write_i8, int8_t); break;
-    case SFT_U16: HALVES(sft_recorder_write_u16, uint16_t); break;
-    case SFT_I16: HALVES(sft_recorder_write_i16, int16_t); break;
-    case SFT_U32: HALVES(sft_recorder_write_u32, uint32_t); break;
-    case SFT_I32: HALVES(sft_recorder_write_i32, int32_t); break;
-    case SFT_U64: HALVES(sft_recorder_write_u64, uint64_t); break;
-    case SFT_I64: HALVES(sft_recorder_write_i64, int64_t); break;
-    case SFT_F32: HALVES(sft_recorder_write_f32, float); break;
-    case SFT_F64: HALVES(sft_recorder_write_f64, double); break;
+    NUMBERS(HALVES)
     default:
         PASSES(sft_recorder_write_bytes(recorder, it->data, 1, ERROR));
         PASSES(sft_recorder_write_bytes(recorder, it->data + 1, it->bytes - 1, ERROR));
@@ -252,34 +252,23 @@ static void open_it(const sft_storage *storage)
     }
 }
 
-#define READ(name, type, exact, lossy)                                                                          \
-    do {                                                                                                        \
-        for (i = 0; i < COLUMNS; i++) {                                                                         \
-            const char *code = code_of(BIT(i), exact, lossy);                                                   \
-            type out[4] = { 0 }, part[2] = { 0 };                                                               \
-            FAILS(code, sft_read_##name(&model, &tensors[i], 0, out, 4, ERROR));                                \
-            FAILS(code, sft_read_##name(&model, &tensors[i], 1, part, 2, ERROR));                               \
-            for (at = 0; at < 4; at++) {                                                                        \
-                CHECK(code[0] != 0 ? out[at] == 0 : IS(type, out[at], columns[i].values[at]));                  \
-            }                                                                                                   \
-            CHECK(part[0] == out[1] && part[1] == out[2]);                                                      \
-        }                                                                                                       \
-    } while (0)
+#define READ(name, type, exact, lossy, own) \
+    for (i = 0; i < COLUMNS; i++) { \
+        const char *code = code_of(BIT(i), exact, lossy); \
+        type out[4] = { 0 }, part[2] = { 0 }; \
+        FAILS(code, sft_read_##name(&model, &tensors[i], 0, out, 4, ERROR)); \
+        FAILS(code, sft_read_##name(&model, &tensors[i], 1, part, 2, ERROR)); \
+        for (at = 0; at < 4; at++) { \
+            CHECK(code[0] != 0 ? out[at] == 0 : IS(type, out[at], columns[i].values[at])); \
+        } \
+        CHECK(part[0] == out[1] && part[1] == out[2]); \
+    }
 
 static void read_all(void)
 {
     size_t i, at;
-    READ(f32, float, OF_f32, LOSSY_f32);
-    READ(f64, double, OF_f64, LOSSY_f64);
-    READ(rounded_f32, float, OF_rounded_f32, 0);
-    READ(i8, int8_t, OF_i8, 0);
-    READ(u8, uint8_t, OF_u8, 0);
-    READ(i16, int16_t, OF_i16, 0);
-    READ(u16, uint16_t, OF_u16, 0);
-    READ(i32, int32_t, OF_i32, 0);
-    READ(u32, uint32_t, OF_u32, 0);
-    READ(i64, int64_t, OF_i64, 0);
-    READ(u64, uint64_t, OF_u64, 0);
+    NUMBERS(READ)
+    READ(rounded_f32, float, OF_rounded_f32, 0, 0)
 }
 
 /* ---- Receiving --------------------------------------------------------------------------------------- */
@@ -304,25 +293,23 @@ static sft_status push_all(sft_receiver *receiver, size_t piece)
 }
 
 /* Each dtype as each type, with an optional tensor that is missing. */
-#define RECEIVE(name, type, exact, lossy)                                                                       \
-    do {                                                                                                        \
-        for (i = 0; i < COLUMNS; i++) {                                                                         \
-            const char *code = code_of(BIT(i), exact, lossy);                                                   \
-            type out[4] = { 0 }, none[4] = { 0 };                                                               \
-            PASSES(sft_receiver_begin(&receiver, targets, 2, ERROR));                                           \
-            PASSES(sft_receiver_add_##name(&receiver, &requests[COLUMNS], none, 4, ERROR));                     \
-            PASSES(sft_receiver_add_##name(&receiver, &requests[i], out, 4, ERROR));                            \
-            FAILS(code, push_all(&receiver, 1 + i));                                                            \
-            for (at = 0; at < 4; at++) {                                                                        \
-                CHECK(code[0] != 0 ? out[at] == 0 : IS(type, out[at], columns[i].values[at]));                  \
-                CHECK(none[at] == 0);                                                                           \
-            }                                                                                                   \
-            PASSES(sft_receiver_tensor(&receiver, 0, &tensor, ERROR));                                          \
-            CHECK(tensor.dtype == 0);                                                                           \
-            PASSES(sft_receiver_tensor(&receiver, 1, &tensor, ERROR));                                          \
-            CHECK(code[0] != 0 || (tensor.dtype == BIT(i) && tensor.offset == tensors[i].offset));              \
-        }                                                                                                       \
-    } while (0)
+#define RECEIVE(name, type, exact, lossy, own) \
+    for (i = 0; i < COLUMNS; i++) { \
+        const char *code = code_of(BIT(i), exact, lossy); \
+        type out[4] = { 0 }, none[4] = { 0 }; \
+        PASSES(sft_receiver_begin(&receiver, targets, 2, ERROR)); \
+        PASSES(sft_receiver_add_##name(&receiver, &requests[COLUMNS], none, 4, ERROR)); \
+        PASSES(sft_receiver_add_##name(&receiver, &requests[i], out, 4, ERROR)); \
+        FAILS(code, push_all(&receiver, 1 + i)); \
+        for (at = 0; at < 4; at++) { \
+            CHECK(code[0] != 0 ? out[at] == 0 : IS(type, out[at], columns[i].values[at])); \
+            CHECK(none[at] == 0); \
+        } \
+        PASSES(sft_receiver_tensor(&receiver, 0, &tensor, ERROR)); \
+        CHECK(tensor.dtype == 0); \
+        PASSES(sft_receiver_tensor(&receiver, 1, &tensor, ERROR)); \
+        CHECK(code[0] != 0 || (tensor.dtype == BIT(i) && tensor.offset == tensors[i].offset)); \
+    }
 
 static void receive_each(void)
 {
@@ -330,16 +317,7 @@ static void receive_each(void)
     sft_target targets[2];
     sft_tensor tensor;
     size_t i, at;
-    RECEIVE(f32, float, OF_f32, LOSSY_f32);
-    RECEIVE(f64, double, OF_f64, LOSSY_f64);
-    RECEIVE(i8, int8_t, OF_i8, 0);
-    RECEIVE(u8, uint8_t, OF_u8, 0);
-    RECEIVE(i16, int16_t, OF_i16, 0);
-    RECEIVE(u16, uint16_t, OF_u16, 0);
-    RECEIVE(i32, int32_t, OF_i32, 0);
-    RECEIVE(u32, uint32_t, OF_u32, 0);
-    RECEIVE(i64, int64_t, OF_i64, 0);
-    RECEIVE(u64, uint64_t, OF_u64, 0);
+    NUMBERS(RECEIVE)
 }
 
 /* All tensors as bytes; then with one more that must exist. */
