@@ -453,8 +453,8 @@ static void overlaps(const row *it, size_t one, size_t other)
     wrong.at = it->a[one].at;
     with_wrong(it, other, wrong, "c.overlap", "at another argument");
     if (wrong.size == 1) {
-        /* The last two words of an object may be unused. */
-        wrong.at = (char *)it->a[one].at + len - (one == 0 ? 17 : 1);
+        /* Less than three words at the end of an object are unused. */
+        wrong.at = (char *)it->a[one].at + len - (one == 0 ? 25 : 1);
         with_wrong(it, other, wrong, "c.overlap", "over the end of another argument");
         if (one > 0 && it->a[one].empty != NULL) {
             overlap_exactly(it, one, other);
