@@ -426,7 +426,7 @@ static void overlap_exactly(const row *it, size_t one, size_t other)
         const char *code;
     } places[] = {
         { AT - 64, 64, it->code },   { AT + len, 64, it->code },      { AT - 64, 65, "c.overlap" },
-        { AT + len - 1, 64, "c.overlap" }, { AT, len, "c.overlap" }, { AT + 8, 8, "c.overlap" },
+        { AT + len - 1, 64, "c.overlap" }, { AT, len, "c.overlap" }, { AT + len / 2, 8, "c.overlap" },
         { AT - 64, len + 128, "c.overlap" },
     };
     size_t i;
@@ -448,7 +448,7 @@ static void overlaps(const row *it, size_t one, size_t other)
     if (it->a[one].is_apart || wrong.is_apart) {
         return;
     }
-    wrong.at = (char *)it->a[one].at + 8;
+    wrong.at = (char *)it->a[one].at + len / 2;
     with_wrong(it, other, wrong, "c.overlap", "inside of another argument");
     wrong.at = it->a[one].at;
     with_wrong(it, other, wrong, "c.overlap", "at another argument");
