@@ -74,14 +74,14 @@ struct Metadata<'r, 'l>(&'r mut Reading<'l>);
 /// Reads the value of `weight_map`.
 struct WeightMap<'r, 'l>(&'r mut Reading<'l>);
 
-/// Implements a seed that visits an object, or also `null`, which counts as absent.
+/// Implements a seed that visits an object; by `deserialize_option` also `null`, which counts as absent.
 macro_rules! object {
-    ($($name:ident: $expected:literal $(or $null:ident)?;)*) => {$(
+    ($($name:ident: $method:ident, $expected:literal;)*) => {$(
         impl<'de> DeserializeSeed<'de> for $name<'_, '_> {
             type Value = ();
 
             fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-                deserializer.deserialize_any(self)
+                deserializer.$method(self)
             }
         }
 
@@ -92,9 +92,13 @@ macro_rules! object {
                 f.write_str($expected)
             }
 
-            $(fn $null<E>(self) -> Result<(), E> {
+            fn visit_none<E>(self) -> Result<(), E> {
                 Ok(())
-            })?
+            }
+
+            fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+                deserializer.deserialize_map(self)
+            }
 
             fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<(), A::Error> {
                 self.read(map)
@@ -104,9 +108,9 @@ macro_rules! object {
 }
 
 object! {
-    Root: "an object with \"weight_map\"";
-    Metadata: "an object with the model's metadata" or visit_unit;
-    WeightMap: "an object that maps tensor names to shard names";
+    Root: deserialize_map, "an object with \"weight_map\"";
+    Metadata: deserialize_option, "an object with the model's metadata";
+    WeightMap: deserialize_map, "an object that maps tensor names to shard names";
 }
 
 impl Root<'_, '_> {
