@@ -1,8 +1,8 @@
 //! Any bytes as calls of the whole C API, with any file, storage and arguments that the header allows.
 //!
-//! The input is the length of a plan / 4 (1 byte), the plan, and the parts of a file. Every choice is taken from
-//! the plan, byte for byte; after its end, it is all zeros. The parts are the file itself, its header, or the
-//! names and data of a valid file.
+//! The input is the length of a plan / 4 (1 byte), the plan, and the parts of a file. Every choice is taken
+//! from the plan, byte for byte; after its end, it is all zeros. The parts are the file, its header, or
+//! the names and data of a valid file.
 #![no_main]
 // Each function calls the C API, with pointers to memory that `plan` lends until the end of the input.
 #![allow(unsafe_op_in_unsafe_fn, dead_code)]

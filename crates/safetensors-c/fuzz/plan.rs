@@ -20,7 +20,8 @@ pub(crate) use check;
 macro_rules! call {
     ($requests:expr, $name:path, $($argument:expr),*) => {{
         crate::plan::choose_wrong_pointer();
-        crate::plan::succeeded($name($(crate::plan::Argument::pass($argument)),*, crate::plan::report()), $requests)
+        let status = $name($(crate::plan::Argument::pass($argument)),*, crate::plan::report());
+        crate::plan::succeeded(status, $requests)
     }};
 }
 pub(crate) use call;

@@ -104,8 +104,8 @@ fn tools(command: &str, file: &Path, longest: &str) -> Result<String, String> {
     Ok(last_line(&run.capture()?.stdout))
 }
 
-/// Compares what the judge of a pack has printed with the manifest. Returns a sentence about the vectors and the
-/// wrong models.
+/// Compares what the judge of a pack has printed with the manifest. Returns a sentence about the vectors and
+/// the wrong models.
 fn judged(printed: &str, log: &Path, longest: &str) -> Result<String, String> {
     let at = printed.find("\nvector ").map_or(printed.len(), |at| at + 1);
     let (models, vectors) = printed.split_at(at);
