@@ -82,7 +82,7 @@ fn in_memory(file: &[u8]) -> StorageIn {
 
 pub const BEHAVIOURS: usize = 8;
 
-/// Chooses what a device does at each call, over and over: below `harmless` if it does what the header demands.
+/// Chooses what a device does at each call, over and over: below `harmless`, what the header demands.
 fn behaviours(harmless: u8) -> [u8; BEHAVIOURS] {
     let misbehaves = next() >= 0xC0;
     std::array::from_fn(|index| match index % 3 {
