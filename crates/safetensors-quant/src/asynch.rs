@@ -2,7 +2,6 @@
 //! [`embedded_safetensors::asynch`]. A dropped future leaves it unchanged. A future takes at most 260 bytes
 //! on a 32-bit target, besides those of the storage.
 #![allow(clippy::duplicate_mod)]
-
 #[path = "reader.rs"]
 mod reader;
 

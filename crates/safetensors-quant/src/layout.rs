@@ -114,6 +114,7 @@ impl Layout {
     ///
     /// # Errors
     /// [`ErrorKind::OutsideAxis`], [`ErrorKind::QuantLength`].
+    #[inline(always)]
     pub(crate) fn check_row(&self, row: u64, given: usize) -> Result<(), Error> {
         let (given, needed) = (given as u64, self.columns);
         let kind = match () {

@@ -77,6 +77,7 @@ impl Matrix {
         Self::new(Scheme::Mxfp4, MX_GROUP, weights, scales, None)
     }
 
+    #[inline(always)]
     fn new(
         scheme: Scheme,
         group: u64,
