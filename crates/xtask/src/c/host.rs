@@ -164,9 +164,9 @@ impl Build {
         let mut tally = Tally::default();
         let mut outcomes = vec![("the header", self.run(&["tests/header.c"], None))];
         let is_cpp = self.compiler.ends_with("++");
-        if is_cpp {
-            let example = self.run(&["examples/cpp/main.cpp"], Some(&model()));
-            outcomes.push(("the example", example.and_then(is_right)));
+        if is_cpp || self.flags.contains("-O") {
+            let example = if is_cpp { "examples/cpp/main.cpp" } else { "examples/inference.c" };
+            outcomes.push(("the example", self.run(&[example], Some(&model())).and_then(is_right)));
         }
         if self.flags.contains("-O") {
             outcomes.extend(self.test_programs(pack));
