@@ -147,10 +147,20 @@ fn all_shards_are_accepted_by_any_path() {
     for two in ["./s/../s/model-00002-of-00002.safetensors", absolute.to_str().expect("UTF-8")] {
         place.done(["pack", ONE, two, "-o", "new", "--force"]);
     }
+    // As by `s/*`, in any order; and not those of a second model with the same file names.
+    for shards in [&[ONE, TWO][..], &[ONE, TWO, INDEX], &[INDEX, TWO, ONE]] {
+        place.done([&["join", "-o", "all", "--force"], shards].concat());
+        assert_eq!(place.read("all"), place.read("new"));
+    }
+    place.done(["pack", ONE, TWO, INDEX, "-o", "all", "--force"]);
+    place.done(["checkpoint", "ck", ONE, TWO, INDEX]);
+    place.done(["split", "m", "-o", "t", "--max-size", "3"]);
+    let others = [ONE, TWO].map(|shard| shard.replacen('s', "t", 1)).join(" ");
+    place.refuses(&format!("join -o none {ONE} {TWO} {others}"), 2, "these are not the shards of one model");
     // Files that are not valid indexes are ignored.
     fs::create_dir(place.path("other.safetensors.index.json")).expect("directory");
     place.put("bad.safetensors.index.json", b"nonsense").put("fold-1-of-5.safetensors", &sound());
-    place.done(["split", "fold-1-of-5.safetensors", "-o", "t"]);
+    place.done(["split", "fold-1-of-5.safetensors", "-o", "fold"]);
 }
 
 /// Twice as many inputs take about twice as long.

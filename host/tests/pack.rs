@@ -233,6 +233,8 @@ fn typos_get_a_suggestion() {
         ("other sound --rename w.00=x", "safetensors: no tensor \"w.00\" to rename; did you mean \"w.0\"?"),
         ("three --rename m.=n.", "three: no tensor \"m.\" to rename; did you mean `--rename-prefix m.=n.`?"),
         ("three --rename q=k", "three: no tensor \"q\" to rename; did you mean `--rename '*q*=*k*'`?"),
+        ("three --rename k=v", "three: no tensor \"k\" to rename; did you mean `--rename '*k*=*v*'`?"),
+        ("three --only [^0]", "three: \"[^0]\": [!…] stands for a character that is not listed"),
         ("three --only {a,b}", "three: no tensor matches \"{a,b}\"; give several patterns instead of braces"),
         ("other --unset fromat", "other: no metadata key \"fromat\" to remove; did you mean \"format\"?"),
         ("other --only w.00*", "other: no tensor matches \"w.00*\"; did you mean \"w.0\"?"),

@@ -39,7 +39,7 @@ pub fn size(text: &str) -> Result<u64, String> {
 }
 
 /// A number of bytes, hexadecimal with `0x`. As for GNU programs, K, M, G and T are powers of two, the same
-/// as KiB and so on; KB, MB, GB and TB are powers of ten, and may have a fraction.
+/// as KiB and so on; KB, MB, GB and TB are powers of ten. With a unit it may have a fraction.
 pub fn bytes(text: &str) -> Option<u64> {
     let text = text.trim();
     if text.starts_with("0x") {
@@ -54,7 +54,15 @@ pub fn bytes(text: &str) -> Option<u64> {
         "T" | "TIB" => 40,
         _ => return parse_shard_size(text),
     };
-    number(digits.trim_end())?.checked_mul(1 << shift)
+    let digits = digits.trim_end();
+    let Some((whole, part)) = digits.split_once('.').filter(|_| shift > 0) else {
+        return number(digits)?.checked_mul(1 << shift);
+    };
+    let parts = 10_u64.checked_pow(u32::try_from(part.len()).ok()?)?;
+    let is_decimal = !part.is_empty() && part.bytes().all(|digit| digit.is_ascii_digit());
+    let part = u128::from(part.parse::<u64>().ok().filter(|_| is_decimal)?) << shift;
+    let part = u64::try_from(part / u128::from(parts)).ok()?;
+    number(whole)?.checked_mul(1 << shift)?.checked_add(part)
 }
 
 #[cfg(test)]
@@ -74,7 +82,13 @@ mod tests {
             ("1.5MB", Some(1_500_000)),
             ("1T", Some(1 << 40)),
             ("K", None),
-            ("1.5M", None),
+            ("1.5M", Some(3 << 19)),
+            ("0.3 KiB", Some(307)),
+            ("16777215.99999999T", Some(u64::MAX - 10_995)),
+            ("1.5", None),
+            ("1.M", None),
+            (".5M", None),
+            ("1.-5M", None),
             ("-1", None),
             ("99999999999999999999", None),
             ("18014398509481984M", None),

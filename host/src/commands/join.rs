@@ -1,7 +1,7 @@
 //! `safetensors join`: joins a sharded model into one file.
 
 use super::{Context, Error, Exit, Outcome, Run};
-use crate::input::discover::{Folders, ShardName, reject_partial_models};
+use crate::input::discover::{ShardName, index_of_all, name_of, reject_partial_models, without_listed};
 use crate::json::{about, object};
 use crate::output::model::NewModel;
 use crate::output::overwrite::check_not_in_model;
@@ -30,7 +30,7 @@ impl Run for Join {
     fn run(self, context: &Context) -> Outcome {
         self.new.check(None)?;
         reject_partial_models(&self.inputs, None)?;
-        let inputs = whole(self.inputs)?;
+        let inputs = whole(&self.inputs)?;
         let models = open_all(context, &inputs)?;
         models.iter().try_for_each(|model| check_not_in_model(model, &self.new.output))?;
         // The metadata of the first file counts, as when a model is opened.
@@ -64,13 +64,15 @@ impl Run for Join {
 ///
 /// # Errors
 /// Several files are not the shards of one model; an index beside them cannot be read.
-fn whole(inputs: Vec<PathBuf>) -> Result<Vec<PathBuf>, Error> {
-    let [first, _, ..] = &inputs[..] else { return Ok(inputs) };
-    let names = inputs.iter().map(|path| path.file_name().unwrap_or_default().to_string_lossy().into_owned());
-    let names: BTreeSet<String> = names.collect();
-    if let Some(index) = Folders::default().indexes_of(first)?.iter().find(|index| index.shards == names) {
-        return Ok(vec![index.path.clone()]);
+fn whole(inputs: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
+    let inputs = without_listed(inputs)?;
+    if inputs.len() == 1 {
+        return Ok(inputs);
     }
+    if let Some(index) = index_of_all(&inputs)? {
+        return Ok(vec![index]);
+    }
+    let names: BTreeSet<String> = inputs.iter().map(|path| name_of(path)).collect();
     let models = names.iter().map(|name| ShardName::parse(name).map(|shard| (shard.stem, shard.count)));
     let mut models: Vec<_> = models.collect();
     models.dedup();

@@ -97,6 +97,37 @@ pub fn reject_partial_models(inputs: &[PathBuf], output: Option<&Path>) -> Resul
     Ok(())
 }
 
+/// The inputs without the shards that an index among them lists, as for `m/*`.
+///
+/// # Errors
+/// An index beside a shard cannot be read.
+pub fn without_listed(inputs: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
+    let given: HashSet<PathBuf> = inputs.iter().filter_map(|path| identity(path)).collect();
+    let (mut folders, mut kept) = (Folders::default(), Vec::new());
+    for path in inputs {
+        let indexes = folders.indexes_of(path)?;
+        let mut indexes = indexes.iter().filter_map(|index| identity(&index.path));
+        if !indexes.any(|index| given.contains(&index)) {
+            kept.push(path.clone());
+        }
+    }
+    Ok(kept)
+}
+
+/// The index of shards that are given, all of one model and nothing else.
+///
+/// # Errors
+/// An index beside them cannot be read.
+pub fn index_of_all(shards: &[PathBuf]) -> Result<Option<PathBuf>, Error> {
+    let given: HashSet<PathBuf> = shards.iter().filter_map(|path| identity(path)).collect();
+    let is_all = |index: &&Rc<Index>| {
+        let folder = folder_of(&index.path);
+        given == index.shards.iter().filter_map(|shard| identity(&folder.join(shard))).collect()
+    };
+    let indexes = shards.first().map_or(Ok(Vec::new()), |first| Folders::default().indexes_of(first))?;
+    Ok(indexes.iter().find(is_all).map(|index| index.path.clone()))
+}
+
 /// The indexes in directories, each read once.
 #[derive(Default)]
 pub struct Folders(HashMap<PathBuf, Vec<Rc<Index>>>);

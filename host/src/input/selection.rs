@@ -49,6 +49,9 @@ impl Selection {
     /// A pattern matches none of the names, and the sentence suggests another one; or no name is chosen.
     pub fn check<'n, I: Iterator<Item = &'n str>>(&self, names: impl Fn() -> I) -> Result<(), String> {
         let is_unused = |pattern: &&String| !names().any(|name| matches(pattern, name));
+        if let Some(pattern) = self.only.iter().chain(&self.except).find(|pattern| pattern.contains("[^")) {
+            return Err(format!("{}: [!…] stands for a character that is not listed", quoted(pattern)));
+        }
         match self.only.iter().chain(&self.except).find(is_unused) {
             Some(pattern) => {
                 Err(format!("no tensor matches {}{}", quoted(pattern), proposal(pattern, names, true)))

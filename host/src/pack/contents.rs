@@ -3,6 +3,7 @@
 use super::write::Line;
 use crate::context::Context;
 use crate::error::Error;
+use crate::input::discover::without_listed;
 use crate::input::model::{Model, Padding, Tensor};
 use crate::text::{quoted, shown_path};
 use embedded_safetensors::write::TensorSpec;
@@ -50,9 +51,9 @@ pub struct Contents<'m> {
     pub padding: Padding,
 }
 
-/// Opens all models, in this order.
+/// Opens all models, in this order. Shards that belong to an index among them are opened with it.
 pub fn open_all(context: &Context, paths: &[PathBuf]) -> Result<Vec<Model>, Error> {
-    paths.iter().map(|path| Model::open(context, path)).collect()
+    without_listed(paths)?.iter().map(|path| Model::open(context, path)).collect()
 }
 
 impl<'m> Contents<'m> {

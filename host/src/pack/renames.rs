@@ -82,13 +82,15 @@ impl Renames {
     }
 }
 
-/// What may be meant by a rule whose `old` is no name: the beginning or a part of several, or a similar name.
+/// What may be meant by a rule whose `old` is no name: a similar name, or the beginning or a part of names.
 fn proposal<'n, I: Iterator<Item = &'n str>>(old: &str, new: &str, names: impl Fn() -> I) -> String {
-    let has = |is_meant: &dyn Fn(&str) -> bool| names().filter(|name| is_meant(name)).nth(1).is_some();
+    let similar = did_you_mean(old, names());
+    let others = usize::from(!similar.is_empty());
+    let has = |is_meant: &dyn Fn(&str) -> bool| names().filter(|name| is_meant(name)).nth(others).is_some();
     let meant = match wildcards(old) + new.matches('*').count() {
         0 if has(&|name| name.starts_with(old)) => ("--rename-prefix", format!("{old}={new}")),
         0 if has(&|name| name.contains(old)) => ("--rename", format!("*{old}*=*{new}*")),
-        _ => return did_you_mean(old, names()),
+        _ => return similar,
     };
     format!("; did you mean `{} {}`?", meant.0, shell_word(&meant.1))
 }
