@@ -7,13 +7,28 @@ use serde::ser::{SerializeMap, Serializer};
 use std::io::{self, BufWriter, Write};
 
 pub(super) fn write(index: &ShardIndex, writer: impl Write) -> io::Result<()> {
-    let (mut writer, mut units) = (BufWriter::new(writer), [0; 2]);
-    // What is not ASCII is in strings.
-    serde_json::to_string_pretty(&IndexJson(index))?.chars().try_for_each(|letter| match letter {
-        '\n' | ' '..='~' => writer.write_all(letter.encode_utf8(&mut [0; 4]).as_bytes()),
-        _ => letter.encode_utf16(&mut units).iter().try_for_each(|unit| write!(writer, "\\u{unit:04x}")),
-    })?;
+    let mut writer = Ascii(BufWriter::new(writer));
+    serde_json::to_writer_pretty(&mut writer, &IndexJson(index))?;
     writer.flush()
+}
+
+/// Escapes what is not ASCII, which is in strings. `serde_json` writes whole characters.
+struct Ascii<W>(W);
+
+impl<W: Write> Write for Ascii<W> {
+    fn write(&mut self, text: &[u8]) -> io::Result<usize> {
+        let (written, mut units) = (text.len(), [0; 2]);
+        let text = std::str::from_utf8(text).map_err(|_| io::ErrorKind::InvalidData)?;
+        text.chars().try_for_each(|letter| match letter {
+            '\n' | ' '..='~' => self.0.write_all(letter.encode_utf8(&mut [0; 4]).as_bytes()),
+            _ => letter.encode_utf16(&mut units).iter().try_for_each(|unit| write!(self.0, "\\u{unit:04x}")),
+        })?;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
 }
 
 struct IndexJson<'i>(&'i ShardIndex);
