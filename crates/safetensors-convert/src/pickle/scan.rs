@@ -20,7 +20,7 @@ const REMEMBERED: usize = 1 << 18;
 /// The largest number of bytes of different texts. Texts beyond it are forgotten, except those on the list.
 const TEXTS: usize = 8 << 20;
 /// What a text needs beside its bytes.
-const TEXT: usize = 136;
+const TEXT: usize = 160;
 /// The longest text that can be a name, in bytes.
 const LONGEST: usize = 1 << 10;
 /// No frame is as long as this, or it ends after the file.
@@ -139,8 +139,8 @@ pub fn scan(source: impl Read) -> io::Result<Scan> {
 /// What is known about an item of the stack or the memo.
 #[derive(Clone, Debug, Default, PartialEq)]
 enum Item {
-    /// A text.
-    Text(Rc<str>),
+    /// A text, behind a pointer of one word: a million items fit on the stack.
+    Text(Rc<String>),
     /// An imported name.
     Import(Arc<Name>),
     /// What a call of an imported name made.
@@ -160,7 +160,7 @@ struct Scanner {
     here: Here,
     /// Whether items of the memo that were not kept may be forgotten ones.
     is_memo_full: bool,
-    texts: HashSet<Rc<str>>,
+    texts: HashSet<Rc<String>>,
     names: HashSet<Arc<Name>>,
     /// What texts and names take, in bytes.
     of_texts: usize,
@@ -189,16 +189,16 @@ impl Scanner {
     }
 
     /// Returns what is known of a text: nothing if it cannot be a name or there are too many.
-    fn text(&mut self, text: &str) -> Item {
-        if let Some(known) = self.texts.get(text) {
+    fn text(&mut self, text: String) -> Item {
+        if let Some(known) = self.texts.get(&text) {
             return Item::Text(Rc::clone(known));
         }
         let memory = self.of_texts + text.len() + TEXT;
-        if text.len() > LONGEST || (memory > TEXTS && !Listed::has_part(text)) {
+        if text.len() > LONGEST || (memory > TEXTS && !Listed::has_part(&text)) {
             return Item::Forgotten;
         }
         self.of_texts = memory;
-        let text: Rc<str> = text.into();
+        let text = Rc::new(text);
         self.texts.insert(Rc::clone(&text));
         Item::Text(text)
     }
@@ -256,7 +256,7 @@ impl Make for Scanner {
 
     fn value(&mut self, argument: Argument) -> io::Result<Item> {
         use Opcode::{Ext1, Ext2, Ext4};
-        match (self.here.code, &argument) {
+        match (self.here.code, argument) {
             (Ext1 | Ext2 | Ext4, _) => self.find(Use::Extension, None, true).map(|()| Item::Unknown),
             (_, Argument::Text(text)) => Ok(self.text(text)),
             (code, _) if code.is_text() => Ok(Item::Forgotten),
