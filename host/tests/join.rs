@@ -156,7 +156,8 @@ fn all_shards_are_accepted_by_any_path() {
     place.done(["checkpoint", "ck", ONE, TWO, INDEX]);
     place.done(["split", "m", "-o", "t", "--max-size", "3"]);
     let others = [ONE, TWO].map(|shard| shard.replacen('s', "t", 1)).join(" ");
-    place.refuses(&format!("join -o none {ONE} {TWO} {others}"), 2, "these are not the shards of one model");
+    let two = "safetensors: these are not the shards of one model; `safetensors pack` merges models";
+    place.refuses(&format!("join -o none {ONE} {TWO} {others}"), 2, two);
     // Files that are not valid indexes are ignored.
     fs::create_dir(place.path("other.safetensors.index.json")).expect("directory");
     place.put("bad.safetensors.index.json", b"nonsense").put("fold-1-of-5.safetensors", &sound());
