@@ -51,7 +51,7 @@ fn empty_tensors_are_sorted_by_name() {
 #[test]
 fn sizes_have_units() {
     let place = place();
-    for (size, shards) in [("0.3KB", 2), ("0.3KiB", 2), ("1kib", 1), ("1 KB", 1), ("1", 6)] {
+    for (size, shards) in [("0.3KB", 2), ("1.5KiB", 1), ("1kib", 1), ("1 KB", 1), ("1", 6)] {
         let object = place.done(["split", "m", "-o", "s", "--max-size", size, "--json", "--force"]).json();
         assert_eq!(object["shards"].as_array().map(Vec::len), Some(shards), "{size}");
     }
