@@ -81,7 +81,7 @@ pub fn number() -> u64 {
 pub const MOST_BLOCKS: usize = 8192;
 const GUARD: usize = 16;
 const GUARD_BYTE: u8 = 0xA5;
-/// What is in memory that no call has written.
+/// The byte that memory has before a call writes to it.
 pub const FILL: u8 = 0xC3;
 
 /// What is lent until the end of an input, in its exact size: the sanitizer finds every byte after it.

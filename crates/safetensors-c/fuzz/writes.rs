@@ -263,7 +263,7 @@ impl Medium {
         was_reentered(status, mine);
     }
 
-    /// Checks that nobody takes for a file what is not complete, if the medium has done what it must.
+    /// Checks that an incomplete file is not valid, if the medium has done its part.
     unsafe fn check_incomplete(&self) {
         let len = if self.end > 8 { self.end } else { self.memory.len() };
         let (storage, model) = (in_memory(&self.memory[..len]), lend::<Model>(1));

@@ -385,7 +385,7 @@ static void with_wrong(const row *it, size_t index, argument wrong, const char *
     }
 }
 
-/* For two arrays, the first of which begins at `AT`. */
+/* For two arrays; the first begins at `AT`. */
 static union {
     uint64_t words[64];
     uint8_t bytes[512];

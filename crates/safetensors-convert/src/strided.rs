@@ -35,8 +35,7 @@ pub struct Strided<F> {
     begin: u64,
     width: u64,
     axes: Vec<Axis>,
-    /// The axis of which a piece has several indices. It has all of the axes after it, and one of those
-    /// before it.
+    /// A piece has several indices of this axis, all of the axes after it, and one of those before it.
     split: usize,
     /// The largest number of its indices in a piece.
     step: u64,

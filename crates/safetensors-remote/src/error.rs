@@ -80,7 +80,7 @@ pub enum RemoteErrorKind {
     Setup(String),
     /// [`Client::stop`](crate::Client::stop) was called.
     Stopped,
-    /// There is no memory for so many bytes, some of which have arrived.
+    /// There is no memory for so many bytes. Some of them have arrived.
     Memory(u64),
     /// No connection, or one that was lost, for this reason.
     Network(String),

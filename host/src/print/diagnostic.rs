@@ -30,11 +30,6 @@ pub fn painted(error: &Error, to: Stream) -> String {
     format!("{}: {code}{rest}{passage}", error.place())
 }
 
-/// An error as text as wide as the terminal.
-pub fn text(error: &Error) -> String {
-    line(error, Stream::Out.columns().unwrap_or(usize::MAX))
-}
-
 /// An error as text, with the passage of the header that it is about.
 pub fn line(error: &Error, columns: usize) -> String {
     format!("{}: {}", error.place(), sentence(error, columns))

@@ -279,7 +279,7 @@ impl Make for Scanner {
                 Some(Name { module: String::from(&*module), name: String::from(&*name) })
             }
             (_, Some(items)) => {
-                // Two texts of a name, of which one is not known.
+                // A name of two texts; one is not known.
                 let may_be_text = |item: &Item| matches!(item, Item::Text(_) | Item::Forgotten);
                 self.scan.may_hide |= items.iter().all(may_be_text);
                 None

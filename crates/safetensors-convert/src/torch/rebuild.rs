@@ -1,7 +1,7 @@
 //! Reads the pickle of a file of PyTorch: what each opcode, and each name of the closed list, makes.
 //!
-//! What is not on the list is rejected where it is imported. A first pass finds which items of the memo are
-//! fetched, so that all others can be freed as soon as they are used.
+//! A name that is not on the list is rejected where it is imported. A first pass finds the items of the memo
+//! that are fetched, so that all others can be freed as soon as they are used.
 
 use super::store::{Kind, Store};
 use super::values::{Items, Meter, Numpy, Value};

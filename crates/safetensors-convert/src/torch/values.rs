@@ -27,7 +27,7 @@ pub(super) enum Value {
     NotText,
     /// The bytes of a short text.
     Bytes(Rc<[u8]>),
-    /// A long text, or bytes, of which only the place and the length in the pickle are known.
+    /// A long text, or bytes: the place and the length in the pickle.
     LongText(u64, u64),
     LongBytes(u64, u64),
     /// Bytes that are spelled as a text in UTF-8, whose characters they are.
@@ -45,7 +45,7 @@ pub(super) enum Value {
     Storage(u32, Option<Dtype>),
     /// The number of a tensor.
     Tensor(u32),
-    /// What is complete only when its state is set.
+    /// An object of numpy, which is complete once its state is set.
     Numpy(Rc<Cell<Numpy>>),
 }
 

@@ -6,7 +6,7 @@ use crate::error::not_read::NotRead;
 use crate::exit::Exit;
 use crate::input::model::Model;
 use crate::input::open::open_file;
-use crate::print::diagnostic::text;
+use crate::print::diagnostic::line;
 use crate::tensor::sums::digest::{FileSum, collect, sum_at, sums_of};
 use crate::tensor::sums::finding::{Difference, Found, Tensor, Tensors};
 use crate::tensor::sums::list::{self, Expected, is_below, read};
@@ -165,7 +165,7 @@ fn differing(
         Ok(found) => found,
         Err(error) if error.exit() == Exit::Interrupted => return Err(error),
         Err(error) if error.exit() == Exit::Bad => return Ok(Tensors::Invalid { sound: false }),
-        Err(error) => return Ok(Tensors::NotRead { message: text(&error) }),
+        Err(error) => return Ok(Tensors::NotRead { message: line(&error, usize::MAX) }),
     };
     let mut tensors = Vec::new();
     let mut say = |name: &String, error| tensors.push(Tensor { name: name.clone(), error });

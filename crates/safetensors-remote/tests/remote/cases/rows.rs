@@ -38,7 +38,7 @@ fn changed(change: fn(Reply<'_>) -> Reply<'_>) -> impl Fn(&File, &Request, &mut 
     move |file, request, wire| change(part(file, request)).send(wire)
 }
 
-/// The right replies, of which that to the request of this number has a change.
+/// The right replies, with a change in the reply to the request of this number.
 fn nth(
     number: usize,
     change: fn(Reply<'_>) -> Reply<'_>,
