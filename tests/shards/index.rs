@@ -1,9 +1,10 @@
 //! Indexes: content, spelling, and invalid ones.
 
 use embedded_safetensors::error::Class;
-use safetensors_files::shards::{ShardError, ShardErrorKind, ShardIndex, ShardLimits};
+use safetensors_files::shards::{ShardErrorKind, ShardIndex, ShardLimits};
+use safetensors_files::{EditError, EditErrorKind};
 
-fn read(text: &str) -> Result<ShardIndex, ShardError> {
+fn read(text: &str) -> Result<ShardIndex, EditError> {
     ShardIndex::read(text.as_bytes(), &ShardLimits::USUAL)
 }
 
@@ -70,7 +71,8 @@ fn new_index_keeps_insertion_order() {
     assert_eq!(written(&index), written(&read(text).expect("valid index")));
     assert_eq!(index.total_size(), Some(4));
     let error = index.insert("a", "3.safetensors").expect_err("present");
-    assert!(matches!(error.kind(), ShardErrorKind::Duplicate(name) if name == "a"), "{error}");
+    let kind = error.kind();
+    assert!(matches!(kind, EditErrorKind::Shards(ShardErrorKind::Duplicate(name)) if name == "a"), "{error}");
     assert_eq!((index.len(), index.shards().len()), (2, 2));
 }
 
@@ -201,7 +203,7 @@ fn unsafe_names_are_rejected() {
         let text = format!("{{\"weight_map\": {{\"fine\": \"m\", \"a\": {}}}}}", serde_json::json!(name));
         assert_eq!(read_error(&text), format!("unsafe shard name {name:?}: {reason}"));
         let error = ShardIndex::new().insert("a", name).expect_err(name);
-        assert!(matches!(error.kind(), ShardErrorKind::UnsafeName { .. }), "{error}");
+        assert!(matches!(error.kind(), EditErrorKind::Shards(ShardErrorKind::UnsafeName { .. })), "{error}");
     }
     for name in [
         "m",

@@ -2,7 +2,8 @@
 //! is held in memory.
 
 use embedded_safetensors::error::Class;
-use safetensors_files::shards::{ShardErrorKind, ShardIndex, ShardLimit, ShardLimits};
+use safetensors_files::EditErrorKind;
+use safetensors_files::shards::{ShardErrorKind::Limit, ShardIndex, ShardLimit, ShardLimits};
 use std::io::{self, Read};
 
 const SMALL: ShardLimits = ShardLimits { bytes: 300, text: 10, depth: 4, tensors: 3, shards: 2, values: 4 };
@@ -14,7 +15,7 @@ fn exceeded(text: &str) -> Option<(ShardLimit, u64, u64)> {
             Ok(_) => None,
             Err(error) => {
                 assert_eq!(error.kind().class(), Some(Class::Limit), "{error}");
-                let ShardErrorKind::Limit { limit, allowed, needed } = error.kind() else {
+                let EditErrorKind::Shards(Limit { limit, allowed, needed }) = error.kind() else {
                     panic!("{error}")
                 };
                 Some((*limit, *allowed, *needed))
@@ -70,7 +71,7 @@ fn error_reports_what_would_be_enough() {
 
 fn exceeded_once(text: &str) -> Option<(ShardLimit, u64, u64)> {
     match ShardIndex::read(text.as_bytes(), &SMALL).expect_err("exceeds a limit").kind() {
-        ShardErrorKind::Limit { limit, allowed, needed } => Some((*limit, *allowed, *needed)),
+        EditErrorKind::Shards(Limit { limit, allowed, needed }) => Some((*limit, *allowed, *needed)),
         _ => None,
     }
 }
@@ -80,10 +81,10 @@ fn exceeded_once(text: &str) -> Option<(ShardLimit, u64, u64)> {
 fn reading_stops_at_the_limit() {
     let endless = b"{\"a\": \"".chain(io::repeat(b'x'));
     let error = ShardIndex::read(endless, &SMALL).expect_err("endless");
-    assert!(matches!(error.kind(), ShardErrorKind::Limit { .. }), "{error}");
+    assert!(matches!(error.kind(), EditErrorKind::Shards(Limit { .. })), "{error}");
     let deep = io::repeat(b'[');
     let error = ShardIndex::read(deep, &ShardLimits::USUAL).expect_err("endless");
-    assert!(matches!(error.kind(), ShardErrorKind::Limit { .. }), "{error}");
+    assert!(matches!(error.kind(), EditErrorKind::Shards(Limit { .. })), "{error}");
 }
 
 #[test]

@@ -5,9 +5,9 @@ use embedded_safetensors::{
     error::Class,
     write::{FileSpec, TensorSpec},
 };
-use safetensors_files::EditError;
+use safetensors_files::{EditError, EditErrorKind};
 use safetensors_files::{
-    shards::{ShardError, ShardErrorKind, ShardIndex, ShardPlan, ShardedModel},
+    shards::{ShardErrorKind, ShardIndex, ShardPlan, ShardedModel},
     write_file,
 };
 use std::fs;
@@ -87,7 +87,7 @@ fn links_to_shards_are_followed() {
 
 /// Returns the message, without the directory, and the class.
 fn open_error(dir: &TempDir, path: &Path) -> (String, Option<Class>) {
-    let error: ShardError = ShardedModel::open(path).expect_err("invalid");
+    let error = ShardedModel::open(path).expect_err("invalid");
     (error.to_string().replace(dir.path().to_str().expect("a plain path"), "."), error.kind().class())
 }
 
@@ -207,7 +207,7 @@ fn rewritten_model_replaces_the_old_one() {
     assert_eq!(write(100).expect("succeeds"), dir.join("m.safetensors"));
     assert!(matches!(
         ShardedModel::open(dir.path()).expect_err("a single file").kind(),
-        ShardErrorKind::NoIndex
+        EditErrorKind::Shards(ShardErrorKind::NoIndex)
     ));
     assert!(dir.join("m.safetensors").exists());
 }
@@ -226,13 +226,13 @@ fn failed_write_leaves_no_files() {
     let unsafe_stem = ShardPlan::new("../m", [("a", 4)], 1).write(dir.path(), |_, _| Ok(()));
     assert!(matches!(
         unsafe_stem.expect_err("outside the directory").kind(),
-        ShardErrorKind::UnsafeName { .. }
+        EditErrorKind::Shards(ShardErrorKind::UnsafeName { .. })
     ));
 }
 
 #[test]
 fn sizes_are_as_documented() {
-    assert!(size_of::<ShardError>() <= 144 && size_of::<ShardErrorKind>() <= 120);
+    assert!(size_of::<ShardErrorKind>() <= 88);
     assert_eq!(size_of::<safetensors_files::shards::ShardLimits>(), 48);
     assert!(size_of::<safetensors_files::shards::PlannedShard<'_>>() <= 24);
 }

@@ -1,7 +1,10 @@
-//! Errors of writing, editing and recovering files: one sentence, with the path.
+//! The error of this crate: one sentence, with the path.
 
+use crate::checkpoint::CheckpointErrorKind;
+use crate::shards::ShardErrorKind;
 use core::fmt;
 use embedded_safetensors::Dtype;
+use embedded_safetensors::error::Class;
 use embedded_safetensors::file::shared::PADDING;
 use embedded_safetensors::file::{FileError, FileErrorKind};
 use embedded_safetensors::integrity::KEY;
@@ -9,12 +12,15 @@ use embedded_safetensors::write::{SpecError, SpecErrorKind, SpecPart};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why a file could not be written, edited or recovered.
+/// Why a file, a model in several files or a checkpoint could not be read, written, edited or recovered.
 ///
 /// Its `Display` is one sentence with the path, the attempted action, and the reason. `?` also converts it to
 /// an [`io::Error`]. Its kind is that of the system's error; [`InvalidData`](io::ErrorKind::InvalidData) for
-/// a file that is invalid, was changed, or is being edited; [`Other`](io::ErrorKind::Other) for a stopped
-/// copy; [`InvalidInput`](io::ErrorKind::InvalidInput) for all others, which are errors of the caller.
+/// a file, an index or a checkpoint that is invalid, was changed, or is being edited;
+/// [`FileTooLarge`](io::ErrorKind::FileTooLarge) for an index or a list that exceeds a limit;
+/// [`NotFound`](io::ErrorKind::NotFound) for a missing index, shard, list or file of a checkpoint;
+/// [`AlreadyExists`](io::ErrorKind::AlreadyExists) for a shard in use; [`Other`](io::ErrorKind::Other) for a
+/// stopped copy; [`InvalidInput`](io::ErrorKind::InvalidInput) for all others, which are errors of the caller.
 ///
 /// *Memory*: at most 112 bytes, and its texts on the heap.
 #[derive(Debug)]
@@ -33,6 +39,10 @@ pub enum EditErrorKind {
     File(FileErrorKind),
     /// The source of the tensors' bytes has failed, such as a reader that is copied from.
     Input(io::Error),
+    /// A model in several files is invalid, exceeds a limit, or cannot be replaced.
+    Shards(ShardErrorKind),
+    /// A directory does not match its list of sums.
+    Checkpoint(CheckpointErrorKind),
     /// The path is this kind of file, and not a directory.
     NotAFolder(&'static str),
     /// The directory is not replaced, because it has files, but no `SHA256SUMS`.
@@ -110,7 +120,7 @@ pub enum EditErrorKind {
 }
 
 impl EditError {
-    /// Returns the path of the file as given.
+    /// Returns the path as given: of the file, or else of the index or the directory.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -118,6 +128,11 @@ impl EditError {
     /// Returns the reason.
     pub fn kind(&self) -> &EditErrorKind {
         &self.kind
+    }
+
+    /// Returns the reason without the path.
+    pub fn into_kind(self) -> EditErrorKind {
+        self.kind
     }
 
     /// Replaces the temporary directory in the path by the final one.
@@ -153,10 +168,24 @@ impl EditErrorKind {
         }
     }
 
+    /// Returns the class of the error: whether to fix the files, a limit or the call. `None` if the system or
+    /// an input failed.
+    pub fn class(&self) -> Option<Class> {
+        match self {
+            Self::File(FileErrorKind::System { .. }) | Self::Input(_) => None,
+            Self::File(FileErrorKind::Format(_) | FileErrorKind::Duplicate { .. }) => Some(Class::File),
+            Self::Shards(kind) => Some(kind.class()),
+            Self::Checkpoint(kind) => Some(kind.class()),
+            _ => Some(Class::Usage),
+        }
+    }
+
     fn io_kind(&self) -> io::ErrorKind {
         match self {
             Self::File(kind) => kind.io_kind(),
             Self::Input(error) => error.kind(),
+            Self::Shards(kind) => kind.io_kind(),
+            Self::Checkpoint(kind) => kind.io_kind(),
             Self::ForeignUndo { .. } => io::ErrorKind::InvalidData,
             Self::Stopped => io::ErrorKind::Other,
             _ => io::ErrorKind::InvalidInput,
@@ -167,6 +196,18 @@ impl EditErrorKind {
 impl From<FileErrorKind> for EditErrorKind {
     fn from(kind: FileErrorKind) -> Self {
         Self::File(kind)
+    }
+}
+
+impl From<ShardErrorKind> for EditErrorKind {
+    fn from(kind: ShardErrorKind) -> Self {
+        Self::Shards(kind)
+    }
+}
+
+impl From<CheckpointErrorKind> for EditErrorKind {
+    fn from(kind: CheckpointErrorKind) -> Self {
+        Self::Checkpoint(kind)
     }
 }
 
@@ -196,6 +237,8 @@ impl fmt::Display for EditErrorKind {
         match self {
             Self::File(kind) => kind.fmt(f),
             Self::Input(error) => write!(f, "cannot read its input: {error}"),
+            Self::Shards(kind) => kind.fmt(f),
+            Self::Checkpoint(kind) => kind.fmt(f),
             Self::NotAFolder(what) => write!(f, "it is {what}, not a directory"),
             Self::NotACheckpoint => {
                 f.write_str("not a checkpoint: it has no SHA256SUMS; refusing to replace it")

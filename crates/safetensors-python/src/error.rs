@@ -9,8 +9,8 @@ use pyo3::create_exception;
 use pyo3::exceptions::{PyOSError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyType;
-use safetensors_files::checkpoint::{CheckpointError, CheckpointErrorKind};
-use safetensors_files::shards::{ShardError, ShardErrorKind};
+use safetensors_files::checkpoint::CheckpointErrorKind::NoSums;
+use safetensors_files::shards::ShardErrorKind;
 use safetensors_files::{EditError, EditErrorKind};
 use std::borrow::Cow;
 use std::fmt::Display;
@@ -179,16 +179,15 @@ impl From<FileError> for Failure {
 
 impl From<EditError> for Failure {
     fn from(error: EditError) -> Self {
-        Self::from(&error)
-    }
-}
-
-impl From<&EditError> for Failure {
-    fn from(error: &EditError) -> Self {
+        let path = error.path();
         match error.kind() {
-            EditErrorKind::File(kind) => Self::of_file(error.path(), kind, error),
-            EditErrorKind::Input(reason) => Self::of_system(error.path(), reason),
-            kind => Said::new(error).with_code(code_of(kind)).about(tensor_of(kind)).into(),
+            EditErrorKind::File(kind) => Self::of_file(path, kind, &error),
+            EditErrorKind::Input(reason) => Self::of_system(path, reason),
+            EditErrorKind::Checkpoint(NoSums) => match std::fs::metadata(path) {
+                Err(reason) => Self::of_system(path, &reason),
+                Ok(_) => Self::say(error),
+            },
+            kind => Said::new(&error).with_code(code_of(kind)).about(tensor_of(kind)).into(),
         }
     }
 }
@@ -216,35 +215,15 @@ fn tensor_of(kind: &EditErrorKind) -> Option<String> {
         | EditErrorKind::MissingBytes { name, .. }
         | EditErrorKind::WrittenTwice(name)
         | EditErrorKind::WrongDtype { name, .. } => Some(name),
-        _ => None,
-    }
-    .cloned()
-}
-
-impl From<ShardError> for Failure {
-    fn from(error: ShardError) -> Self {
-        let tensor = match error.kind() {
+        EditErrorKind::Shards(
             ShardErrorKind::TensorTwice { tensor, .. }
             | ShardErrorKind::MissingTensor { tensor, .. }
             | ShardErrorKind::ExtraTensor { tensor, .. }
-            | ShardErrorKind::WrongShard { tensor, .. } => Some(tensor.clone()),
-            _ => None,
-        };
-        match error.kind() {
-            ShardErrorKind::File(error) => error.into(),
-            _ => Said::new(error).about(tensor).into(),
-        }
+            | ShardErrorKind::WrongShard { tensor, .. },
+        ) => Some(tensor),
+        _ => None,
     }
-}
-
-impl From<CheckpointError> for Failure {
-    fn from(error: CheckpointError) -> Self {
-        match (error.kind(), std::fs::metadata(error.path())) {
-            (CheckpointErrorKind::File(error), _) => error.into(),
-            (CheckpointErrorKind::NoSums, Err(reason)) => Self::of_system(error.path(), &reason),
-            _ => Self::say(error),
-        }
-    }
+    .cloned()
 }
 
 impl From<Failure> for PyErr {

@@ -14,7 +14,8 @@ use embedded_safetensors::slice::{AxisRange, ByteRuns, SlicePlan};
 use embedded_safetensors::{Dtype, Error, ErrorKind, FileModel, ReadError, Shape};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
-use safetensors_files::shards::{ShardError, ShardErrorKind, ShardedModel};
+use safetensors_files::shards::{ShardErrorKind::NoIndex, ShardedModel};
+use safetensors_files::{EditError, EditErrorKind};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -152,7 +153,9 @@ impl Source {
         match ShardedModel::open(path) {
             Ok(shards) => Ok(Self::Shards(shards)),
             Err(error) => match error.kind() {
-                ShardErrorKind::NoIndex => Ok(Self::File(FileModel::open(only_file_in(path, error)?)?)),
+                EditErrorKind::Shards(NoIndex) => {
+                    Ok(Self::File(FileModel::open(only_file_in(path, error)?)?))
+                }
                 _ => Err(error.into()),
             },
         }
@@ -168,7 +171,7 @@ impl Source {
 }
 
 /// Returns the path of the model in a directory without an index: `model.safetensors`, or else the only one.
-fn only_file_in(directory: &Path, no_index: ShardError) -> Result<PathBuf, Failure> {
+fn only_file_in(directory: &Path, no_index: EditError) -> Result<PathBuf, Failure> {
     const NAMED: usize = 8;
     let usual = directory.join("model.safetensors");
     if usual.is_file() {

@@ -1,6 +1,7 @@
 //! Errors: one sentence, with the URL.
 
-use safetensors_files::shards::ShardErrorKind;
+use safetensors_files::EditErrorKind;
+use safetensors_files::shards::ShardErrorKind::MissingShard;
 use std::fmt;
 use std::io;
 use std::time::Duration;
@@ -172,7 +173,7 @@ pub enum RemoteErrorKind {
     /// The header is invalid.
     Format(embedded_safetensors::Error),
     /// The index is invalid, or does not match its shards.
-    Index(ShardErrorKind),
+    Index(EditErrorKind),
     /// `config.json` is not valid JSON, for this reason.
     Config(String),
 }
@@ -284,7 +285,7 @@ impl From<RemoteError> for io::Error {
         let kind = match &*error.kind {
             RemoteErrorKind::Status { status: 404 | 410, .. }
             | RemoteErrorKind::NoModel { .. }
-            | RemoteErrorKind::Index(ShardErrorKind::MissingShard { .. }) => io::ErrorKind::NotFound,
+            | RemoteErrorKind::Index(EditErrorKind::Shards(MissingShard { .. })) => io::ErrorKind::NotFound,
             RemoteErrorKind::Status { status: 401 | 403, .. } => io::ErrorKind::PermissionDenied,
             RemoteErrorKind::Location { .. } | RemoteErrorKind::Setup { .. } => io::ErrorKind::InvalidInput,
             RemoteErrorKind::Network { .. } => io::ErrorKind::ConnectionAborted,

@@ -9,10 +9,7 @@ use embedded_safetensors::{
     file::{FileError, FileErrorKind},
 };
 use not_read::{NotRead, of_server, sentence};
-use safetensors_files::{
-    EditError, EditErrorKind,
-    shards::{ShardError, ShardErrorKind},
-};
+use safetensors_files::{EditError, EditErrorKind};
 use safetensors_remote::RemoteErrorKind;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use std::io;
@@ -326,32 +323,21 @@ impl From<FileError> for Error {
 /// An error of the library about a file to be written.
 impl From<EditError> for Error {
     fn from(error: EditError) -> Self {
-        Self::of_edit(&error)
-    }
-}
-
-/// An error of the library about a sharded model.
-impl From<ShardError> for Error {
-    fn from(error: ShardError) -> Self {
-        Self::of_shards(error.path(), error.kind())
+        Self::of_edit(error.path(), error.kind())
     }
 }
 
 impl Error {
-    /// An error of a sharded model.
-    pub fn of_shards(path: &Path, kind: &ShardErrorKind) -> Self {
-        match (kind, kind.class()) {
-            (ShardErrorKind::File(error), _) => Self::of_edit(error),
-            (_, Some(Class::File)) => Self::bad(path, "shards", kind.to_string()),
-            (_, Some(Class::Limit)) => Self::limit(path, kind.to_string()),
-            _ => Self::about(path, kind.to_string()),
-        }
-    }
-
-    fn of_edit(error: &EditError) -> Self {
-        let path = error.path();
-        match error.kind() {
+    /// An error of the library about a file to be written, or a sharded model.
+    pub fn of_edit(path: &Path, kind: &EditErrorKind) -> Self {
+        match kind {
             EditErrorKind::File(fault) => Self::of_file(path, fault),
+            EditErrorKind::Shards(_) if kind.class() == Some(Class::File) => {
+                Self::bad(path, "shards", kind.to_string())
+            }
+            EditErrorKind::Shards(_) if kind.class() == Some(Class::Limit) => {
+                Self::limit(path, kind.to_string())
+            }
             EditErrorKind::Stopped => Self::interrupted(),
             EditErrorKind::Input(error) if is_stop(error) => Self::interrupted(),
             EditErrorKind::Input(error) => Self::system(path, "cannot read its input", error),

@@ -14,7 +14,7 @@ use crate::input::validation::index_of;
 use crate::text::{counted, quoted, shown_text};
 use crate::threads::cores;
 use embedded_safetensors::{FileModel, header::MAX_HEADER_LEN, index::OwnedIndex, integrity::KEY};
-use safetensors_files::shards::{ShardErrorKind, ShardedModel};
+use safetensors_files::{EditErrorKind, shards::ShardedModel};
 use safetensors_remote::{CANDIDATES, RemoteError, RemoteErrorKind, SharedFile, Url};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -331,8 +331,8 @@ fn open_shards(context: &Context, path: &Path, index: &Path) -> Result<Model, Er
         }
         Err(error) => match error.kind() {
             // Reports an invalid shard as `check` does.
-            ShardErrorKind::File(shard) if !is_index(shard.path()) => {
-                Err(open_part(context, shard.path(), Data::Keep).err().unwrap_or_else(|| error.into()))
+            EditErrorKind::File(_) if !is_index(error.path()) => {
+                Err(open_part(context, error.path(), Data::Keep).err().unwrap_or_else(|| error.into()))
             }
             _ => Err(error.into()),
         },
@@ -361,7 +361,7 @@ fn without_query(url: &Url) -> String {
 /// An invalid shard is reported as `check` does; an index that names other shards is invalid.
 fn error_of_shards(context: &Context, path: &Path, index: &Url, error: &RemoteError) -> Error {
     let is_invalid = match error.kind() {
-        RemoteErrorKind::Index(fault) => return Error::of_shards(path, fault),
+        RemoteErrorKind::Index(fault) => return Error::of_edit(path, fault),
         RemoteErrorKind::Format(_) | RemoteErrorKind::ShortHeader { .. } | RemoteErrorKind::WebPage => true,
         RemoteErrorKind::HeaderTooLarge { len, .. } => *len > MAX_HEADER_LEN,
         _ => false,

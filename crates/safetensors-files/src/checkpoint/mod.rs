@@ -14,6 +14,6 @@ mod tests;
 pub(crate) mod verify;
 pub(crate) mod write;
 
-pub use error::{CheckpointError, CheckpointErrorKind};
+pub use error::CheckpointErrorKind;
 pub use verify::{Verified, verify_checkpoint};
 pub use write::{Checkpoint, recover_checkpoint, write_checkpoint};

@@ -1,38 +1,16 @@
-//! Errors of models in several files: one sentence, with the path.
+//! Errors of models in several files.
 
 use super::limits::ShardLimit;
-use crate::error::{EditError, EditErrorKind};
 use core::fmt;
 use embedded_safetensors::error::Class;
-use embedded_safetensors::file::FileErrorKind;
 use std::io;
-use std::path::{Path, PathBuf};
 
-/// Why a model in several files cannot be read, or written.
+/// Why a model in several files is invalid, exceeds a limit, or cannot be replaced.
 ///
-/// Its `Display` is one sentence with the path of the index, or of the shard that cannot be opened. `?` also
-/// converts it to an [`io::Error`]. Its kind is that of the [`EditError`] or of the system's error;
-/// [`FileTooLarge`](io::ErrorKind::FileTooLarge) for an index that exceeds a limit;
-/// [`NotFound`](io::ErrorKind::NotFound) for a missing index or shard;
-/// [`AlreadyExists`](io::ErrorKind::AlreadyExists) for a shard in use;
-/// [`InvalidInput`](io::ErrorKind::InvalidInput) for a directory with several indexes;
-/// [`InvalidData`](io::ErrorKind::InvalidData) for an index that is invalid or does not match its shards.
-///
-/// *Memory*: at most 144 bytes, and its texts on the heap.
-#[derive(Debug)]
-pub struct ShardError {
-    path: PathBuf,
-    kind: ShardErrorKind,
-}
-
-/// The reason of a [`ShardError`].
-///
-/// *Memory*: at most 120 bytes, and its texts on the heap.
+/// *Memory*: at most 88 bytes, and its texts on the heap.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ShardErrorKind {
-    /// A shard cannot be read or is invalid, or the index cannot be read or written.
-    File(EditError),
     /// The directory has no index.
     NoIndex,
     /// The directory has more than one index, such as these two, and none has the standard name.
@@ -131,55 +109,23 @@ pub enum ShardErrorKind {
     },
 }
 
-impl ShardError {
-    /// Returns the path of the index or directory as given.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// Returns the reason.
-    pub fn kind(&self) -> &ShardErrorKind {
-        &self.kind
-    }
-
-    /// Returns the reason without the path.
-    pub fn into_kind(self) -> ShardErrorKind {
-        self.kind
-    }
-}
-
 impl ShardErrorKind {
-    pub(crate) fn of(self, path: &Path) -> ShardError {
-        ShardError { path: path.to_path_buf(), kind: self }
-    }
-
-    pub(super) fn system(action: &'static str, path: &Path, error: io::Error) -> Self {
-        Self::File(EditErrorKind::system(action, error).of(path))
-    }
-
-    /// Returns the class of the error: whether to fix the files, a limit or the call. `None` if the system or
-    /// an input failed.
-    pub fn class(&self) -> Option<Class> {
+    pub(crate) fn class(&self) -> Class {
         match self {
-            Self::File(error) => match error.kind() {
-                EditErrorKind::File(FileErrorKind::Format(_) | FileErrorKind::Duplicate { .. }) => {
-                    Some(Class::File)
-                }
-                EditErrorKind::File(FileErrorKind::System { .. }) | EditErrorKind::Input(_) => None,
-                _ => Some(Class::Usage),
-            },
-            Self::Limit { .. } | Self::TooManyOpen { .. } => Some(Class::Limit),
-            Self::NoIndex | Self::ManyIndexes { .. } | Self::ShardInUse { .. } => Some(Class::Usage),
-            _ => Some(Class::File),
+            Self::Limit { .. } | Self::TooManyOpen { .. } => Class::Limit,
+            Self::NoIndex | Self::ManyIndexes { .. } | Self::ShardInUse { .. } => Class::Usage,
+            _ => Class::File,
         }
     }
-}
 
-impl fmt::Display for ShardError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.kind {
-            ShardErrorKind::File(error) => error.fmt(f),
-            kind => write!(f, "{}: {kind}", self.path.display()),
+    pub(crate) fn io_kind(&self) -> io::ErrorKind {
+        match self {
+            Self::TooManyOpen { error, .. } => error.kind(),
+            Self::Limit { .. } => io::ErrorKind::FileTooLarge,
+            Self::NoIndex | Self::MissingShard { .. } => io::ErrorKind::NotFound,
+            Self::ShardInUse { .. } => io::ErrorKind::AlreadyExists,
+            Self::ManyIndexes { .. } => io::ErrorKind::InvalidInput,
+            _ => io::ErrorKind::InvalidData,
         }
     }
 }
@@ -187,7 +133,6 @@ impl fmt::Display for ShardError {
 impl fmt::Display for ShardErrorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::File(error) => error.fmt(f),
             Self::NoIndex => f.write_str("it has no *.safetensors.index.json, nor a single *.safetensors"),
             Self::ManyIndexes([one, other]) => {
                 write!(f, "it has more than one index: {one:?} and {other:?}")
@@ -256,22 +201,5 @@ impl fmt::Display for More {
             0 | 1 => Ok(()),
             count => write!(f, " ({count} such tensors)"),
         }
-    }
-}
-
-impl core::error::Error for ShardError {}
-
-impl From<ShardError> for io::Error {
-    fn from(error: ShardError) -> Self {
-        let kind = match error.kind {
-            ShardErrorKind::File(error) => return error.into(),
-            ShardErrorKind::TooManyOpen { ref error, .. } => error.kind(),
-            ShardErrorKind::Limit { .. } => io::ErrorKind::FileTooLarge,
-            ShardErrorKind::NoIndex | ShardErrorKind::MissingShard { .. } => io::ErrorKind::NotFound,
-            ShardErrorKind::ShardInUse { .. } => io::ErrorKind::AlreadyExists,
-            ShardErrorKind::ManyIndexes { .. } => io::ErrorKind::InvalidInput,
-            _ => io::ErrorKind::InvalidData,
-        };
-        Self::new(kind, error)
     }
 }

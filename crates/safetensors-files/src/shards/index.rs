@@ -1,7 +1,7 @@
 //! The index of a model in several files.
 
 use super::compare::compare;
-use super::error::{ShardError, ShardErrorKind};
+use super::error::ShardErrorKind;
 use super::limits::{ShardLimit, ShardLimits};
 use super::scan::Exceeded;
 use super::{name, read, write};
@@ -69,17 +69,16 @@ impl ShardIndex {
     /// # Errors
     /// As [`read`](Self::read);
     /// [`FileErrorKind::NotAFile`](embedded_safetensors::file::FileErrorKind::NotAFile).
-    pub fn open(path: impl AsRef<Path>, limits: &ShardLimits) -> Result<Self, ShardError> {
+    pub fn open(path: impl AsRef<Path>, limits: &ShardLimits) -> Result<Self, EditError> {
         let path = path.as_ref();
         Self::open_file(path, limits).map_err(|kind| kind.of(path))
     }
 
-    fn open_file(path: &Path, limits: &ShardLimits) -> Result<Self, ShardErrorKind> {
-        let found = stat_file(&System, path).map_err(|kind| ShardErrorKind::File(kind.of(path)))?;
-        let len = found.map_or(0, |stat| stat.version.len);
+    fn open_file(path: &Path, limits: &ShardLimits) -> Result<Self, EditErrorKind> {
+        let len = stat_file(&System, path)?.map_or(0, |stat| stat.version.len);
         Exceeded::of(ShardLimit::Bytes, limits, len)?;
-        let file = File::open(path).map_err(|error| ShardErrorKind::system("open", path, error))?;
-        read::read(file, path, limits)
+        let file = File::open(path).map_err(|error| EditErrorKind::system("open", error))?;
+        read::read(file, limits)
     }
 
     /// Reads an index, piece by piece. It holds 8 KiB of the text and one name at a time. A `metadata` of
@@ -88,9 +87,8 @@ impl ShardIndex {
     /// # Errors
     /// [`ShardErrorKind::Json`], [`ShardErrorKind::Duplicate`], [`ShardErrorKind::UnsafeName`],
     /// [`ShardErrorKind::NoSize`]; [`ShardErrorKind::Limit`]; those of the reader.
-    pub fn read(reader: impl Read, limits: &ShardLimits) -> Result<Self, ShardError> {
-        let path = Path::new("index");
-        read::read(reader, path, limits).map_err(|kind| kind.of(path))
+    pub fn read(reader: impl Read, limits: &ShardLimits) -> Result<Self, EditError> {
+        read::read(reader, limits).map_err(|kind| kind.of(Path::new("index")))
     }
 
     /// Checks that the index matches its shards, which are in its order, and that `total_size`, if present,
@@ -100,14 +98,14 @@ impl ShardIndex {
     /// The first mismatch: [`ShardErrorKind::TensorTwice`], then [`ShardErrorKind::ExtraTensor`] and
     /// [`ShardErrorKind::WrongShard`], then [`ShardErrorKind::MissingTensor`], then
     /// [`ShardErrorKind::TotalSize`].
-    pub fn check(&self, shards: &[&OwnedIndex]) -> Result<(), ShardErrorKind> {
-        compare(self, shards)
+    pub fn check(&self, shards: &[&OwnedIndex]) -> Result<(), EditErrorKind> {
+        Ok(compare(self, shards)?)
     }
 
     /// Returns the error of a shard that does not exist.
-    pub fn missing(&self, shard: &str) -> ShardErrorKind {
+    pub fn missing(&self, shard: &str) -> EditErrorKind {
         let tensors = self.tensors().filter(|(_, found)| *found == shard).count();
-        ShardErrorKind::MissingShard { shard: shard.into(), tensors }
+        ShardErrorKind::MissingShard { shard: shard.into(), tensors }.into()
     }
 
     /// Adds a tensor that is in this shard.
@@ -115,8 +113,8 @@ impl ShardIndex {
     /// # Errors
     /// [`ShardErrorKind::Duplicate`] for a tensor that already exists; [`ShardErrorKind::UnsafeName`] for an
     /// unsafe name of a shard. Then nothing is changed.
-    pub fn insert(&mut self, tensor: impl Into<String>, shard: &str) -> Result<(), ShardError> {
-        self.add(tensor.into(), shard).map_err(|kind| kind.of(Path::new(shard)))
+    pub fn insert(&mut self, tensor: impl Into<String>, shard: &str) -> Result<(), EditError> {
+        self.add(tensor.into(), shard).map_err(|kind| EditErrorKind::from(kind).of(Path::new(shard)))
     }
 
     pub(super) fn add(&mut self, tensor: String, shard: &str) -> Result<(), ShardErrorKind> {
@@ -140,13 +138,10 @@ impl ShardIndex {
     ///
     /// # Errors
     /// [`ShardErrorKind::NoSize`] for a `total_size` that is not a number of bytes.
-    pub fn set_metadata(
-        &mut self,
-        key: impl Into<String>,
-        value: impl Into<Value>,
-    ) -> Result<(), ShardError> {
+    pub fn set_metadata(&mut self, key: impl Into<String>, value: impl Into<Value>) -> Result<(), EditError> {
         let (key, value) = (key.into(), value.into());
-        let size = total_size_of(&key, &value).map_err(|kind| kind.of(Path::new("metadata")))?;
+        let size = total_size_of(&key, &value);
+        let size = size.map_err(|kind| EditErrorKind::from(kind).of(Path::new("metadata")))?;
         self.total_size = size.or(self.total_size);
         match self.metadata.iter_mut().find(|(known, _)| *known == key) {
             Some((_, old)) => *old = value,

@@ -22,7 +22,7 @@ pub(crate) mod size;
 mod tests;
 mod write;
 
-pub use error::{ShardError, ShardErrorKind};
+pub use error::ShardErrorKind;
 pub use index::ShardIndex;
 pub use limits::{ShardLimit, ShardLimits};
 pub use model::ShardedModel;

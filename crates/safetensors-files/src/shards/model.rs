@@ -1,9 +1,9 @@
 //! Reads a model in several files as one.
 
-use super::error::{ShardError, ShardErrorKind};
+use super::error::ShardErrorKind;
 use super::index::ShardIndex;
 use super::limits::ShardLimits;
-use crate::error::EditErrorKind;
+use crate::error::{EditError, EditErrorKind};
 use core::fmt;
 use embedded_safetensors::Error;
 use embedded_safetensors::file::{FileError, FileErrorKind, FileModel, FileTensor};
@@ -39,7 +39,7 @@ impl ShardedModel {
     /// [`ShardErrorKind::ManyIndexes`]; [`ShardErrorKind::MissingShard`], [`ShardErrorKind::TooManyOpen`],
     /// [`ShardErrorKind::MissingTensor`], [`ShardErrorKind::ExtraTensor`], [`ShardErrorKind::TensorTwice`],
     /// [`ShardErrorKind::WrongShard`], [`ShardErrorKind::TotalSize`].
-    pub fn open(path: impl AsRef<Path>) -> Result<Self, ShardError> {
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, EditError> {
         Self::open_within(path, &ShardLimits::USUAL)
     }
 
@@ -47,11 +47,11 @@ impl ShardedModel {
     ///
     /// # Errors
     /// As [`open`](Self::open).
-    pub fn open_within(path: impl AsRef<Path>, limits: &ShardLimits) -> Result<Self, ShardError> {
+    pub fn open_within(path: impl AsRef<Path>, limits: &ShardLimits) -> Result<Self, EditError> {
         let given = path.as_ref();
         let path = find_index(given).map_err(|kind| kind.of(given))?;
         let index = ShardIndex::open(&path, limits)?;
-        let shards = open_shards(&index, &path).map_err(|kind| kind.of(&path))?;
+        let shards = open_shards(&index, &path)?;
         let headers: Vec<&OwnedIndex> = shards.iter().map(FileModel::index).collect();
         index.check(&headers).map_err(|kind| kind.of(&path))?;
         let metadata = metadata_of(&shards);
@@ -122,7 +122,7 @@ impl ShardedModel {
 }
 
 /// Returns the path of the index for the given path.
-fn find_index(path: &Path) -> Result<PathBuf, ShardErrorKind> {
+fn find_index(path: &Path) -> Result<PathBuf, EditErrorKind> {
     if !path.is_dir() {
         return Ok(path.to_path_buf());
     }
@@ -132,12 +132,12 @@ fn find_index(path: &Path) -> Result<PathBuf, ShardErrorKind> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         _ => return Ok(standard),
     }
-    let mut names = indexes_in(path).map_err(|error| ShardErrorKind::system("list", path, error))?;
+    let mut names = indexes_in(path).map_err(|error| EditErrorKind::system("list", error))?;
     names.sort();
     match names.as_slice() {
-        [] => Err(ShardErrorKind::NoIndex),
+        [] => Err(ShardErrorKind::NoIndex.into()),
         [name] => Ok(path.join(name)),
-        [one, other, ..] => Err(ShardErrorKind::ManyIndexes([one.clone(), other.clone()])),
+        [one, other, ..] => Err(ShardErrorKind::ManyIndexes([one.clone(), other.clone()]).into()),
     }
 }
 
@@ -147,39 +147,31 @@ fn indexes_in(directory: &Path) -> io::Result<Vec<String>> {
     Ok(names?.into_iter().flatten().filter(|name| name.ends_with(INDEX_END)).collect())
 }
 
-fn open_shards(index: &ShardIndex, path: &Path) -> Result<Vec<FileModel>, ShardErrorKind> {
+fn open_shards(index: &ShardIndex, path: &Path) -> Result<Vec<FileModel>, EditError> {
     let directory = path.parent().unwrap_or(Path::new(""));
-    let mut open = Vec::with_capacity(index.shards().len());
+    let shards = index.shards().len();
+    let mut opened = Vec::with_capacity(shards);
     for name in index.shards() {
-        let shard = open_shard(index, name, &directory.join(name));
-        open.push(shard.map_err(|kind| too_many_open(kind, open.len(), index.shards().len()))?);
+        let shard = FileModel::open(directory.join(name)).map_err(|error| match error.kind() {
+            FileErrorKind::System { error, .. } if error.kind() == io::ErrorKind::NotFound => {
+                index.missing(name).of(path)
+            }
+            FileErrorKind::System { error: reason, .. } if is_open_file_limit(reason) => {
+                let (open, error) = (opened.len(), error.into());
+                EditErrorKind::from(ShardErrorKind::TooManyOpen { open, shards, error }).of(path)
+            }
+            _ => error.into(),
+        });
+        opened.push(shard?);
     }
-    Ok(open)
-}
-
-/// Converts an error of the limit of open files.
-fn too_many_open(kind: ShardErrorKind, open: usize, shards: usize) -> ShardErrorKind {
-    match kind {
-        ShardErrorKind::File(error) if is_open_file_limit(error.kind()) => {
-            ShardErrorKind::TooManyOpen { open, shards, error: error.into() }
-        }
-        kind => kind,
-    }
+    Ok(opened)
 }
 
 /// Returns whether the error is EMFILE or ENFILE, or that of Windows. The standard library has no error kind
 /// for it.
-fn is_open_file_limit(kind: &EditErrorKind) -> bool {
+fn is_open_file_limit(error: &io::Error) -> bool {
     let codes: &[i32] = if cfg!(windows) { &[4] } else { &[23, 24] };
-    let code = |error: &io::Error| error.raw_os_error().is_some_and(|code| codes.contains(&code));
-    matches!(kind, EditErrorKind::File(FileErrorKind::System { error, .. }) if code(error))
-}
-
-fn open_shard(index: &ShardIndex, name: &str, path: &Path) -> Result<FileModel, ShardErrorKind> {
-    FileModel::open(path).map_err(|error| match error.kind() {
-        FileErrorKind::System { error, .. } if error.kind() == io::ErrorKind::NotFound => index.missing(name),
-        _ => ShardErrorKind::File(error.into()),
-    })
+    error.raw_os_error().is_some_and(|code| codes.contains(&code))
 }
 
 fn metadata_of(shards: &[FileModel]) -> Option<BTreeMap<String, String>> {

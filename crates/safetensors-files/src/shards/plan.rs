@@ -1,6 +1,6 @@
 //! Divides tensors among shards, and writes the shards in a safe order.
 
-use super::error::{ShardError, ShardErrorKind};
+use super::error::ShardErrorKind;
 use super::index::ShardIndex;
 use super::limits::ShardLimits;
 use super::name;
@@ -11,6 +11,7 @@ use crate::error::{EditError, EditErrorKind};
 use crate::system::System;
 use embedded_safetensors::error::Class;
 use std::collections::HashSet;
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// A division of tensors among shards, as by the Python package `huggingface_hub`. Tensors are assigned in
@@ -103,7 +104,7 @@ impl ShardPlan {
     /// # Errors
     /// [`ShardErrorKind::Duplicate`] for a duplicate name, [`ShardErrorKind::UnsafeName`] for a stem that
     /// results in unsafe names.
-    pub fn index(&self) -> Result<ShardIndex, ShardError> {
+    pub fn index(&self) -> Result<ShardIndex, EditError> {
         let mut index = ShardIndex::new();
         index.set_metadata("total_size", self.total_size())?;
         for shard in self.shards() {
@@ -129,8 +130,8 @@ impl ShardPlan {
     /// first, as transformers does, then open that old model, so remove it afterwards.
     ///
     /// # Errors
-    /// [`ShardErrorKind::ShardInUse`]; those of `write`, as [`ShardErrorKind::File`]; those of
-    /// [`index`](Self::index); those of the system. After an error, new shards that did not replace a file
+    /// [`ShardErrorKind::ShardInUse`]; those of `write` and of [`index`](Self::index); those of the
+    /// system. After an error, new shards that did not replace a file
     /// are removed, unless only the replacement of the index or the removal of an old one failed.
     ///
     /// # Panics
@@ -139,9 +140,8 @@ impl ShardPlan {
         &self,
         directory: impl AsRef<Path>,
         write: impl FnMut(PlannedShard<'_>, &Path) -> Result<(), EditError>,
-    ) -> Result<PathBuf, ShardError> {
-        let directory = directory.as_ref();
-        self.write_on(&System, directory, write).map_err(|kind| kind.of(directory))
+    ) -> Result<PathBuf, EditError> {
+        self.write_on(&System, directory.as_ref(), write)
     }
 
     /// Writes as [`write`](Self::write) does.
@@ -150,13 +150,16 @@ impl ShardPlan {
         disk: &dyn Disk,
         directory: &Path,
         write: impl FnMut(PlannedShard<'_>, &Path) -> Result<(), EditError>,
-    ) -> Result<PathBuf, ShardErrorKind> {
-        let index = self.index().map_err(|error| error.into_kind())?;
+    ) -> Result<PathBuf, EditError> {
+        let index = self.index().map_err(|error| error.into_kind().of(directory))?;
         let index_path = directory.join(self.index_name());
         let mut writing = Writing { disk, index: &index_path, new: Vec::new() };
-        let outcome = writing.shards(self, directory, write).and_then(|last| match self.is_sharded() {
-            true => writing.put_index(&index).map(|()| index_path.clone()),
-            false => writing.remove_old_index().map(|()| last),
+        let outcome = writing.shards(self, directory, write).and_then(|last| {
+            let ended = match self.is_sharded() {
+                true => writing.put_index(&index).map(|()| index_path.clone()),
+                false => writing.remove_old_index().map(|()| last),
+            };
+            ended.map_err(|kind| kind.of(&index_path))
         });
         outcome.inspect_err(|_| writing.undo())
     }
@@ -199,8 +202,9 @@ impl Writing<'_> {
         plan: &ShardPlan,
         directory: &Path,
         mut write: impl FnMut(PlannedShard<'_>, &Path) -> Result<(), EditError>,
-    ) -> Result<PathBuf, ShardErrorKind> {
-        plan.shards().try_for_each(|shard| name::check(&shard.file_name()))?;
+    ) -> Result<PathBuf, EditError> {
+        let rejected = |kind: ShardErrorKind| EditErrorKind::from(kind).of(directory);
+        plan.shards().try_for_each(|shard| name::check(&shard.file_name())).map_err(rejected)?;
         let paths: Vec<PathBuf> = plan.shards().map(|shard| directory.join(shard.file_name())).collect();
         let taken: Vec<bool> = paths.iter().map(|path| self.exists(path)).collect::<Result<_, _>>()?;
         if taken.contains(&true) {
@@ -208,76 +212,71 @@ impl Writing<'_> {
         }
         for ((shard, path), is_taken) in plan.shards().zip(&paths).zip(taken) {
             self.new.extend((!is_taken).then(|| path.clone()));
-            write(shard, path).map_err(ShardErrorKind::File)?;
+            write(shard, path)?;
         }
         Ok(paths.into_iter().next_back().unwrap_or_default())
     }
 
     /// Checks that no new shard replaces a shard of the old index: several shards cannot be replaced
     /// atomically.
-    fn check_old_model(&self, directory: &Path, new: &[PathBuf]) -> Result<(), ShardErrorKind> {
-        let Some(old) = self.old_index()? else { return Ok(()) };
+    fn check_old_model(&self, directory: &Path, new: &[PathBuf]) -> Result<(), EditError> {
+        let Some(old) = self.old_index().map_err(|kind| kind.of(self.index))? else { return Ok(()) };
         let resolve = |path: &Path| match self.exists(path)? {
-            true => {
-                self.disk.resolve(path).map(Some).map_err(|error| ShardErrorKind::system("open", path, error))
-            }
+            true => self.disk.resolve(path).map(Some).map_err(|error| cannot_open(error).of(path)),
             false => Ok(None),
         };
         let new: HashSet<PathBuf> =
             new.iter().filter_map(|path| resolve(path).transpose()).collect::<Result<_, _>>()?;
         for shard in old.shards() {
             if resolve(&directory.join(shard))?.is_some_and(|resolved| new.contains(&resolved)) {
-                return Err(ShardErrorKind::ShardInUse(shard.into()));
+                return Err(EditErrorKind::from(ShardErrorKind::ShardInUse(shard.into())).of(directory));
             }
         }
         Ok(())
     }
 
     /// Returns the existing index, if it is valid.
-    fn old_index(&self) -> Result<Option<ShardIndex>, ShardErrorKind> {
-        if !self.exists(self.index)? {
+    fn old_index(&self) -> Result<Option<ShardIndex>, EditErrorKind> {
+        if stat_file(self.disk, self.index)?.is_none() {
             return Ok(None);
         }
-        let cannot = |error| ShardErrorKind::system("open", self.index, error);
-        let resolved = self.disk.resolve(self.index).map_err(cannot)?;
-        let file = self.disk.open(&resolved, false).map_err(cannot)?;
-        match read(FromStart::new(&*file), self.index, &ShardLimits::USUAL) {
+        let resolved = self.disk.resolve(self.index).map_err(cannot_open)?;
+        let file = self.disk.open(&resolved, false).map_err(cannot_open)?;
+        match read(FromStart::new(&*file), &ShardLimits::USUAL) {
             Ok(index) => Ok(Some(index)),
             Err(kind) if kind.class() == Some(Class::File) => Ok(None),
             Err(kind) => Err(kind),
         }
     }
 
-    fn put_index(&mut self, index: &ShardIndex) -> Result<(), ShardErrorKind> {
-        let cannot = |kind: EditErrorKind| ShardErrorKind::File(kind.of(self.index));
-        let file = index.beside(self.disk, self.index).map_err(cannot)?;
+    fn put_index(&mut self, index: &ShardIndex) -> Result<(), EditErrorKind> {
+        let file = index.beside(self.disk, self.index)?;
         // The index may exist even if this fails, and then it needs its shards.
         self.new.clear();
-        file.replace_target().map_err(cannot)
+        file.replace_target()
     }
 
-    fn exists(&self, path: &Path) -> Result<bool, ShardErrorKind> {
-        match stat_file(self.disk, path) {
-            Ok(found) => Ok(found.is_some()),
-            Err(kind) => Err(ShardErrorKind::File(kind.of(path))),
-        }
+    fn exists(&self, path: &Path) -> Result<bool, EditError> {
+        stat_file(self.disk, path).map(|found| found.is_some()).map_err(|kind| kind.of(path))
     }
 
     /// Removes the old index, whose model is replaced by a single file, and syncs the directory.
-    fn remove_old_index(&mut self) -> Result<(), ShardErrorKind> {
+    fn remove_old_index(&mut self) -> Result<(), EditErrorKind> {
         self.new.clear();
-        if !self.exists(self.index)? {
+        if stat_file(self.disk, self.index)?.is_none() {
             return Ok(());
         }
-        let removed = self.disk.remove(self.index);
-        removed.map_err(|error| ShardErrorKind::system("remove", self.index, error))?;
-        let synced = self.disk.resolve(self.index).map_err(EditErrorKind::unresolved);
-        let synced = synced.and_then(|resolved| sync_parent(self.disk, &resolved));
-        synced.map_err(|kind| ShardErrorKind::File(kind.of(self.index)))
+        self.disk.remove(self.index).map_err(|error| EditErrorKind::system("remove", error))?;
+        let resolved = self.disk.resolve(self.index).map_err(EditErrorKind::unresolved)?;
+        sync_parent(self.disk, &resolved)
     }
 
     /// Removes the new shards. Errors are ignored, since there already is one.
     fn undo(&self) {
         self.new.iter().for_each(|path| drop(self.disk.remove(path)));
     }
+}
+
+fn cannot_open(error: io::Error) -> EditErrorKind {
+    EditErrorKind::system("open", error)
 }

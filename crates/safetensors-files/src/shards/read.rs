@@ -5,27 +5,23 @@ use super::error::ShardErrorKind;
 use super::index::ShardIndex;
 use super::limits::{ShardLimit, ShardLimits};
 use super::scan::{Exceeded, Scan};
+use crate::error::EditErrorKind;
 use core::fmt;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
 use std::collections::HashSet;
 use std::io::{self, BufReader, Read};
-use std::path::Path;
 
 /// Reads an index.
 ///
 /// # Errors
-/// Those of the index; those of the reader, with `path` as the path.
-pub(super) fn read(
-    reader: impl Read,
-    path: &Path,
-    limits: &ShardLimits,
-) -> Result<ShardIndex, ShardErrorKind> {
+/// Those of the index; those of the reader.
+pub(super) fn read(reader: impl Read, limits: &ShardLimits) -> Result<ShardIndex, EditErrorKind> {
     let mut json = serde_json::Deserializer::from_reader(BufReader::new(Scan::new(reader, limits)));
     let mut reading = Reading { index: ShardIndex::new(), limits, error: None };
     let outcome = Root(&mut reading).deserialize(&mut json).and_then(|()| json.end());
     match (reading.error, outcome) {
-        (Some(kind), _) => Err(kind),
-        (None, Err(error)) => Err(json_error(error, path)),
+        (Some(kind), _) => Err(kind.into()),
+        (None, Err(error)) => Err(json_error(error)),
         (None, Ok(())) => {
             let shards = reading.index.shards().len() as u64;
             Exceeded::of(ShardLimit::Shards, limits, shards)?;
@@ -34,23 +30,20 @@ pub(super) fn read(
     }
 }
 
-fn json_error(error: serde_json::Error, path: &Path) -> ShardErrorKind {
+fn json_error(error: serde_json::Error) -> EditErrorKind {
     if error.is_io() {
         let error = io::Error::from(error);
         return match error.downcast::<Exceeded>() {
             Ok(exceeded) => exceeded.into(),
-            Err(error) => ShardErrorKind::system("read", path, error),
+            Err(error) => EditErrorKind::system("read", error),
         };
     }
     let (line, column) = (error.line(), error.column());
     let sentence = error.to_string();
     // Removes the position from the reason.
     let position = format!(" at line {line} column {column}");
-    ShardErrorKind::Json {
-        line,
-        column,
-        reason: sentence.strip_suffix(&position).unwrap_or(&sentence).into(),
-    }
+    let reason = sentence.strip_suffix(&position).unwrap_or(&sentence).into();
+    ShardErrorKind::Json { line, column, reason }.into()
 }
 
 struct Reading<'l> {

@@ -2,6 +2,7 @@
 
 use super::error::ShardErrorKind;
 use super::limits::{ShardLimit, ShardLimits};
+use crate::error::EditErrorKind;
 use core::fmt;
 use std::io::{self, Read};
 
@@ -122,6 +123,12 @@ impl From<Exceeded> for ShardErrorKind {
     fn from(exceeded: Exceeded) -> Self {
         let Exceeded { limit, allowed, needed } = exceeded;
         Self::Limit { limit, allowed, needed }
+    }
+}
+
+impl From<Exceeded> for EditErrorKind {
+    fn from(exceeded: Exceeded) -> Self {
+        ShardErrorKind::from(exceeded).into()
     }
 }
 

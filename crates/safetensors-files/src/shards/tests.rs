@@ -3,6 +3,7 @@
 use super::error::ShardErrorKind;
 use super::plan::ShardPlan;
 use crate::disk::Disk;
+use crate::error::{EditError, EditErrorKind};
 use crate::simulated::{FailurePlan, SimulatedDisk, Survival};
 use crate::writer::write_file_on;
 use embedded_safetensors::Dtype;
@@ -22,7 +23,7 @@ fn index_path() -> PathBuf {
 }
 
 /// Writes `count` tensors of four bytes with this value, each to its own shard.
-fn write(disk: &dyn Disk, count: usize, fill: u8) -> Result<PathBuf, ShardErrorKind> {
+fn write(disk: &dyn Disk, count: usize, fill: u8) -> Result<PathBuf, EditError> {
     let names = ["a", "b", "c", "d"];
     let plan = ShardPlan::new("m", names.into_iter().take(count).map(|name| (name, 4)), 4);
     plan.write_on(disk, directory(), |shard, path| {
@@ -101,7 +102,8 @@ fn shards_of_a_model_are_not_replaced() {
     write(&disk, 3, 1).expect("no failure");
     let old = files(&disk);
     let outcome = write(&disk, 3, 2);
-    let Err(ShardErrorKind::ShardInUse(shard)) = &outcome else { panic!("{outcome:?}") };
+    let kind = outcome.expect_err("its shards are in use").into_kind();
+    let EditErrorKind::Shards(ShardErrorKind::ShardInUse(shard)) = kind else { panic!("{kind}") };
     assert_eq!(shard, "m-00001-of-00003.safetensors");
     assert!(files(&disk) == old);
     // Without an index the shards are not a model.
@@ -118,7 +120,7 @@ fn fault_at_any_call_leaves_no_new_shards() {
             let disk = disk_with(&old).with_failures(FailurePlan::Fault(at));
             match write(&disk, to, 2) {
                 Ok(_) => assert_eq!(found(&files(&disk)), new),
-                Err(ShardErrorKind::File(_)) => {
+                Err(error) if matches!(error.kind(), EditErrorKind::File(_)) => {
                     let now = files(&disk);
                     let is_new = |path: &&PathBuf| !old.contains_key(*path);
                     let is_late = at + 4 >= calls;
@@ -129,7 +131,7 @@ fn fault_at_any_call_leaves_no_new_shards() {
                         "{from} to {to} at {at}"
                     );
                 }
-                Err(kind) => panic!("{kind}"),
+                Err(error) => panic!("{error}"),
             }
         }
     }
