@@ -36,11 +36,11 @@ fn shards_have_conventional_names() {
         "model-00002-of-00003.safetensors",
         "model-00003-of-00003.safetensors",
     ];
-    assert_eq!((names(&plan).as_slice(), plan.is_sharded()), (expected.map(String::from).as_slice(), true));
-    assert_eq!((plan.index_name().as_str(), plan.total_size()), ("model.safetensors.index.json", 15));
+    assert_eq!((names(&plan).as_slice(), plan.is_sharded()), (&expected[..], true));
+    assert_eq!((plan.index_name(), plan.total_size()), ("model.safetensors.index.json", 15));
     assert_eq!(plan.shards().map(|shard| shard.byte_len()).collect::<Vec<_>>(), [5; 3]);
     let one = ShardPlan::new("model", [("a", 5)], ShardPlan::USUAL_BYTES);
-    assert_eq!((names(&one), one.is_sharded()), (vec!["model.safetensors".to_owned()], false));
+    assert_eq!((names(&one), one.is_sharded()), (vec!["model.safetensors"], false));
 }
 
 #[test]

@@ -6,7 +6,8 @@
 
 use crate::claim::Claim;
 use crate::disk::{Disk, Handle, Stat};
-use crate::error::EditErrorKind;
+use crate::error::{Doing, EditErrorKind};
+use crate::undo;
 use embedded_safetensors::file::FileErrorKind;
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
@@ -33,17 +34,11 @@ pub(crate) struct Hidden<'d> {
 
 impl<'d> Replacement<'d> {
     /// Begins a file that will be at `target`, a resolved path, with the permissions of the existing file.
-    ///
-    /// # Errors
-    /// When something other than a regular file is there; those of the system.
     pub(crate) fn begin(disk: &'d dyn Disk, target: &Path) -> Result<Self, EditErrorKind> {
         Self::begin_like(disk, target, target)
     }
 
     /// Begins a file as [`begin`](Self::begin) does, with the permissions of another file.
-    ///
-    /// # Errors
-    /// As [`begin`](Self::begin).
     pub(crate) fn begin_like(disk: &'d dyn Disk, target: &Path, like: &Path) -> Result<Self, EditErrorKind> {
         Self::begin_with(disk, target, like, None)
     }
@@ -60,7 +55,7 @@ impl<'d> Replacement<'d> {
         let permissions = old.and_then(|stat| stat.permissions);
         let claim = claim.or_else(|| disk.claim(target.parent()?));
         let (temporary, file) = beside(target, |path| disk.create_new(path, permissions.as_ref()))
-            .map_err(|error| EditErrorKind::system("create a temporary file beside", error))?;
+            .doing("create a temporary file beside")?;
         let hidden = Hidden { disk, target: target.to_path_buf(), temporary, is_renamed: false, claim };
         Ok(Self { hidden, file })
     }
@@ -71,11 +66,8 @@ impl<'d> Replacement<'d> {
     }
 
     /// Syncs and closes the file.
-    ///
-    /// # Errors
-    /// Those of the system.
     pub(crate) fn close(self) -> Result<Hidden<'d>, EditErrorKind> {
-        self.file.sync().map_err(|error| EditErrorKind::system("write", error))?;
+        self.file.sync().doing("write")?;
         Ok(self.hidden)
     }
 
@@ -86,58 +78,44 @@ impl<'d> Replacement<'d> {
 }
 
 impl<'d> Hidden<'d> {
-    pub(crate) fn disk(&self) -> &'d dyn Disk {
-        self.disk
-    }
-
-    /// Returns the resolved path that it will have.
-    pub(crate) fn target(&self) -> &Path {
-        &self.target
-    }
-
     /// Begins another file, which shares the claim if it will be in the same directory.
-    ///
-    /// # Errors
-    /// As [`Replacement::begin`].
     pub(crate) fn another(&self, target: &Path) -> Result<Replacement<'d>, EditErrorKind> {
         let claim = self.claim.clone().filter(|_| target.parent() == self.target.parent());
         Replacement::begin_with(self.disk, target, target, claim)
     }
 
-    /// Renames the file to its target, and syncs the directory.
-    ///
-    /// # Errors
-    /// Those of the system. If only the last step failed, the sync of the directory, the new file is at the
-    /// target, and a power cut may restore the old one. Otherwise the old one is unchanged.
-    pub(crate) fn replace_target(self) -> Result<(), EditErrorKind> {
-        let renamed = self.disk.rename(&self.temporary, &self.target);
-        self.finish_rename(renamed)
-    }
-
-    /// Renames the file to its target. The system writes the new name to the disk later.
-    ///
-    /// # Errors
-    /// Those of the system. Then the old file is unchanged.
-    pub(crate) fn rename_to_target(mut self) -> Result<(), EditErrorKind> {
-        let renamed = self.disk.rename(&self.temporary, &self.target);
-        self.is_renamed = renamed.is_ok();
-        renamed.map_err(|error| EditErrorKind::system("replace", error))
-    }
-
-    /// Renames the file as [`replace_target`](Self::replace_target) does, if nothing is at the target.
-    ///
-    /// # Errors
-    /// As [`replace_target`](Self::replace_target); one of kind
-    /// [`AlreadyExists`](io::ErrorKind::AlreadyExists) when something is at the target.
-    pub(crate) fn take_free_place(self) -> Result<(), EditErrorKind> {
-        let renamed = self.disk.rename_to_free(&self.temporary, &self.target);
-        self.finish_rename(renamed)
-    }
-
-    fn finish_rename(mut self, renamed: io::Result<()>) -> Result<(), EditErrorKind> {
-        renamed.map_err(|error| EditErrorKind::system("replace", error))?;
-        self.is_renamed = true;
+    /// Renames the file to its target, and syncs the directory. If only the sync fails, the new file is at the
+    /// target, and a power cut may restore the old one. After any other error the old one is unchanged.
+    pub(crate) fn replace_target(mut self) -> Result<(), EditErrorKind> {
+        self.rename(Disk::rename)?;
         sync_parent(self.disk, &self.target)
+    }
+
+    /// Renames the file as [`replace_target`](Self::replace_target) does, if nothing is at the target. Else
+    /// the error is of kind [`AlreadyExists`](io::ErrorKind::AlreadyExists).
+    pub(crate) fn take_free_place(mut self) -> Result<(), EditErrorKind> {
+        self.rename(Disk::rename_to_free)?;
+        sync_parent(self.disk, &self.target)
+    }
+
+    /// Replaces a target that may have an undo file, and removes that. The caller holds the [lock](undo::lock).
+    /// Without a sync, the system writes the new name to the disk later.
+    pub(crate) fn replace_edited_target(mut self, syncs: bool) -> Result<(), EditErrorKind> {
+        self.rename(Disk::rename)?;
+        if syncs {
+            sync_parent(self.disk, &self.target)?;
+        }
+        undo::discard_beside(self.disk, &self.target);
+        Ok(())
+    }
+
+    fn rename(
+        &mut self,
+        rename: impl FnOnce(&'d dyn Disk, &Path, &Path) -> io::Result<()>,
+    ) -> Result<(), EditErrorKind> {
+        rename(self.disk, &self.temporary, &self.target).doing("replace")?;
+        self.is_renamed = true;
+        Ok(())
     }
 }
 
@@ -151,23 +129,17 @@ impl Drop for Hidden<'_> {
 }
 
 /// Stats a regular file, if it exists.
-///
-/// # Errors
-/// When something other than a regular file is there; those of the system.
 pub(crate) fn stat_file(disk: &dyn Disk, path: &Path) -> Result<Option<Stat>, EditErrorKind> {
-    match disk.stat(path).map_err(|error| EditErrorKind::system("stat", error))? {
+    match disk.stat(path).doing("stat")? {
         Some(Stat { other: Some(what), .. }) => Err(FileErrorKind::NotAFile { what }.into()),
         found => Ok(found),
     }
 }
 
 /// Syncs the names in the directory of a file.
-///
-/// # Errors
-/// Those of the system.
 pub(crate) fn sync_parent(disk: &dyn Disk, path: &Path) -> Result<(), EditErrorKind> {
     let directory = path.parent().unwrap_or(path);
-    disk.sync_directory(directory).map_err(|error| EditErrorKind::system("sync the directory of", error))
+    disk.sync_directory(directory).doing("sync the directory of")
 }
 
 /// The number of random names tried. One is enough except by extreme chance.

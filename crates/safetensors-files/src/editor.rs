@@ -1,7 +1,7 @@
 //! Edits a model: the names, metadata and tensors of files can be changed before anything is written.
 
 use crate::disk::{Disk, Handle};
-use crate::error::{EditError, EditErrorKind};
+use crate::error::{At, Doing, EditError, EditErrorKind};
 use crate::opened::Opened;
 use crate::padding::padding_in;
 use crate::system::System;
@@ -84,11 +84,11 @@ impl ModelEditor {
 
     /// Opens as [`open`](Self::open) does.
     pub(crate) fn open_on(disk: &dyn Disk, path: &Path) -> Result<Self, EditError> {
-        Self::begin(disk, path).map_err(|kind| kind.of(path))
+        Self::begin(disk, path).at(path)
     }
 
     fn begin(disk: &dyn Disk, path: &Path) -> Result<Self, EditErrorKind> {
-        let resolved = disk.resolve(path).map_err(|error| EditErrorKind::system("open", error))?;
+        let resolved = disk.resolve(path).doing("open")?;
         let Opened { file, version, header } = Opened::at(disk, &resolved)?;
         let index = OwnedIndex::of(&header, version.len).map_err(|error| refusal(error, &header))?;
         let mut tensors: BTreeMap<String, StoredTensor> =
@@ -119,9 +119,9 @@ impl ModelEditor {
 
     /// Recovers as [`recover`](Self::recover) does.
     pub(crate) fn recover_on(disk: &dyn Disk, path: &Path) -> Result<bool, EditError> {
-        let resolved = disk.resolve(path).map_err(|error| EditErrorKind::system("open", error).of(path))?;
+        let resolved = disk.resolve(path).doing("open").at(path)?;
         let _guard = undo::lock();
-        undo::recover(disk, &resolved).map_err(|kind| kind.of(path))
+        undo::recover(disk, &resolved).at(path)
     }
 
     /// Returns the tensors, sorted by the bytes of their names.

@@ -193,6 +193,28 @@ impl EditErrorKind {
     }
 }
 
+/// Adds what was attempted to an error of the system.
+pub(crate) trait Doing<T> {
+    fn doing(self, action: &'static str) -> Result<T, EditErrorKind>;
+}
+
+impl<T> Doing<T> for io::Result<T> {
+    fn doing(self, action: &'static str) -> Result<T, EditErrorKind> {
+        self.map_err(|error| EditErrorKind::system(action, error))
+    }
+}
+
+/// Adds the path to an error.
+pub(crate) trait At<T> {
+    fn at(self, path: &Path) -> Result<T, EditError>;
+}
+
+impl<T, K: Into<EditErrorKind>> At<T> for Result<T, K> {
+    fn at(self, path: &Path) -> Result<T, EditError> {
+        self.map_err(|kind| kind.into().of(path))
+    }
+}
+
 impl From<FileErrorKind> for EditErrorKind {
     fn from(kind: FileErrorKind) -> Self {
         Self::File(kind)

@@ -2,7 +2,7 @@
 
 use crate::atomic::stat_file;
 use crate::disk::{Disk, Handle, read_header};
-use crate::error::EditErrorKind;
+use crate::error::{Doing, EditErrorKind};
 use crate::undo;
 use embedded_safetensors::file::FileErrorKind;
 use embedded_safetensors::file::shared::Version;
@@ -65,13 +65,12 @@ impl Attempt {
     fn at(disk: &dyn Disk, path: &Path) -> Result<Self, EditErrorKind> {
         let _guard = undo::lock();
         stat_file(disk, path)?;
-        let file = disk.open(path, false).map_err(|error| EditErrorKind::system("open", error))?;
-        let version = file.stat().map_err(|error| EditErrorKind::system("stat", error))?.version;
-        let cannot_read = |error| EditErrorKind::system("read", error);
-        let header = read_header(&*file).map_err(cannot_read)?;
+        let file = disk.open(path, false).doing("open")?;
+        let version = file.stat().doing("stat")?.version;
+        let header = read_header(&*file).doing("read")?;
         let is_torn = undo::is_torn(disk, path, &*file, version.len)?;
         let now = stat_file(disk, path)?;
-        let again = read_header(&*file).map_err(cannot_read)?;
+        let again = read_header(&*file).doing("read")?;
         if now.is_none_or(|now| now.version != version) || again != header {
             return Ok(Self::Changed);
         }

@@ -2,7 +2,7 @@
 
 use crate::atomic::{Hidden, Replacement};
 use crate::disk::Disk;
-use crate::error::{EditError, EditErrorKind};
+use crate::error::{At, EditError, EditErrorKind};
 use crate::system::System;
 use crate::undo;
 use core::fmt;
@@ -50,7 +50,7 @@ impl AtomicFile {
     /// directory that does not exist.
     pub fn create(path: impl AsRef<Path>) -> Result<Self, EditError> {
         let path = path.as_ref();
-        Self::begin(path).map_err(|kind| kind.of(path))
+        Self::begin(path).at(path)
     }
 
     fn begin(path: &Path) -> Result<Self, EditErrorKind> {
@@ -85,7 +85,7 @@ impl AtomicFile {
         let Self { path, file } = self;
         let written = file.into_inner().map_err(|error| EditErrorKind::system("write", error.into_error()));
         let hidden = written.and_then(|positioned| positioned.file.close());
-        let hidden = hidden.map_err(|kind| kind.of(&path))?;
+        let hidden = hidden.at(&path)?;
         Ok(ClosedFile { path, hidden })
     }
 }
@@ -162,7 +162,7 @@ impl ClosedFile {
         let path = path.as_ref();
         let target = System.resolve(path).map_err(EditErrorKind::unresolved);
         let file = target.and_then(|target| self.hidden.another(&target));
-        file.map(|file| AtomicFile::of(path, file)).map_err(|kind| kind.of(path))
+        file.map(|file| AtomicFile::of(path, file)).at(path)
     }
 
     /// Moves the file to its path, and replaces an existing file.
@@ -172,7 +172,7 @@ impl ClosedFile {
     pub fn replace(self) -> Result<(), EditError> {
         let Self { path, hidden } = self;
         let _guard = undo::lock();
-        hidden.replace_edited_target().map_err(|kind| kind.of(&path))
+        hidden.replace_edited_target(true).at(&path)
     }
 
     /// Moves the file to its path, if nothing exists there.
@@ -182,7 +182,7 @@ impl ClosedFile {
     /// something exists there.
     pub fn take_free_place(self) -> Result<(), EditError> {
         let Self { path, hidden } = self;
-        hidden.take_free_place().map_err(|kind| kind.of(&path))
+        hidden.take_free_place().at(&path)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::disk::{Disk, Handle, read_header, read_up_to};
 use crate::editor::{ModelEditor, Source, StoredTensor, fingerprint};
-use crate::error::{EditError, EditErrorKind};
+use crate::error::{At, Doing, EditError, EditErrorKind};
 use crate::sum::{Watch, sum_after};
 use crate::system::System;
 use crate::undo;
@@ -80,12 +80,10 @@ impl ModelEditor {
     /// As [`save`](Self::save), as far as they are known before something is written.
     pub fn save_method(&self, path: impl AsRef<Path>) -> Result<SaveMethod, EditError> {
         let (disk, path) = (&System, path.as_ref());
-        match self.plan_in_place(disk, path).map_err(|kind| kind.of(path))? {
-            Some(plan) => match undo::is_taken(disk, &plan.undo).map_err(|kind| kind.of(path))? {
+        match self.plan_in_place(disk, path).at(path)? {
+            Some(plan) => match undo::is_taken(disk, &plan.undo).at(path)? {
                 true => Ok(SaveMethod::Copied),
-                false => {
-                    plan.source.check_unchanged().map_err(|kind| kind.of(path)).map(|_| SaveMethod::InPlace)
-                }
+                false => plan.source.check_unchanged().at(path).map(|_| SaveMethod::InPlace),
             },
             None => self.check_sources(disk, path).map(|()| SaveMethod::Copied),
         }
@@ -146,7 +144,7 @@ impl ModelEditor {
         path: &Path,
         watch: Watch<'_>,
     ) -> Result<SaveMethod, EditError> {
-        match self.save_in_place(disk, path, watch).map_err(|kind| kind.of(path))? {
+        match self.save_in_place(disk, path, watch).at(path)? {
             true => Ok(SaveMethod::InPlace),
             false => self.copy(disk, path, watch).map(|()| SaveMethod::Copied),
         }
@@ -165,13 +163,12 @@ impl ModelEditor {
         }
         let old = source.check_unchanged()?;
         undo::wait_for_edits(disk, &resolved, &*file, source.version.len)?;
-        let now = file.stat().map_err(|error| EditErrorKind::system("stat", error))?;
+        let now = file.stat().doing("stat")?;
         if source.check_unchanged()? != old || now.version != source.version {
             return Err(EditErrorKind::CHANGED);
         }
         if old != new {
-            let edit = Undo::new(&mut &*file, source.version.len, old, new)
-                .map_err(|error| EditErrorKind::system("read", error))?;
+            let edit = Undo::new(&mut &*file, source.version.len, old, new).doing("read")?;
             undo::overwrite(&edit, disk, (&resolved, &undo), &*file)?;
         }
         Ok(true)
@@ -190,7 +187,7 @@ impl ModelEditor {
             return Ok(None);
         }
         // A file that may not be written is not replaced either.
-        let file = disk.open(&resolved, true).map_err(|error| EditErrorKind::system("write", error))?;
+        let file = disk.open(&resolved, true).doing("write")?;
         let new = self.new_header_for(source)?;
         Ok(new.map(|new| InPlace { source, resolved, undo, file, new }))
     }
@@ -268,10 +265,9 @@ impl ModelEditor {
     fn check_sources(&self, disk: &dyn Disk, path: &Path) -> Result<(), EditError> {
         let resolved = disk.resolve(path).map_err(|error| EditErrorKind::unresolved(error).of(path))?;
         for source in &self.sources {
-            source.check_unchanged().map_err(|kind| kind.of(&source.path))?;
+            source.check_unchanged().at(&source.path)?;
             if source.resolved == resolved {
-                let now =
-                    disk.stat(&resolved).map_err(|error| EditErrorKind::system("stat", error).of(path))?;
+                let now = disk.stat(&resolved).doing("stat").at(path)?;
                 if now.is_none_or(|now| now.version != source.version) {
                     return Err(EditErrorKind::CHANGED.of(path));
                 }
@@ -292,8 +288,8 @@ fn embed(header: &mut [u8], file: &dyn Handle, watch: Watch<'_>) -> Result<(), E
 impl Source {
     /// Returns the header, with the 8 bytes of its length, if the file is unchanged since it was opened.
     fn check_unchanged(&self) -> Result<Vec<u8>, EditErrorKind> {
-        let now = self.file.stat().map_err(|error| EditErrorKind::system("stat", error))?;
-        let header = read_header(&*self.file).map_err(|error| EditErrorKind::system("read", error))?;
+        let now = self.file.stat().doing("stat")?;
+        let header = read_header(&*self.file).doing("read")?;
         match now.version == self.version && fingerprint(&header) == self.fingerprint {
             true => Ok(header),
             false => Err(EditErrorKind::CHANGED),
@@ -304,10 +300,9 @@ impl Source {
     fn read<'b>(&self, at: u64, left: u64, buffer: &'b mut [u8]) -> Result<&'b [u8], EditError> {
         let len = usize::try_from(left).unwrap_or(usize::MAX).min(buffer.len());
         let piece = buffer.get_mut(..len).unwrap_or(&mut []);
-        match read_up_to(&*self.file, at, piece) {
-            Ok(len) if len == piece.len() => Ok(piece),
-            Ok(_) => Err(EditErrorKind::CHANGED.of(&self.path)),
-            Err(error) => Err(EditErrorKind::system("read", error).of(&self.path)),
+        match read_up_to(&*self.file, at, piece).doing("read").at(&self.path)? {
+            len if len == piece.len() => Ok(piece),
+            _ => Err(EditErrorKind::CHANGED.of(&self.path)),
         }
     }
 }

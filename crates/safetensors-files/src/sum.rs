@@ -1,7 +1,7 @@
 //! Computes the sum that a file contains.
 
 use crate::disk::{Handle, read_up_to};
-use crate::error::EditErrorKind;
+use crate::error::{Doing, EditErrorKind};
 use core::ops::ControlFlow;
 use embedded_safetensors::file::FileErrorKind;
 use embedded_safetensors::integrity::{EmbeddedSum, Sha256, Verifier};
@@ -13,16 +13,12 @@ const PIECE: usize = 1 << 18;
 pub(crate) type Watch<'w> = &'w mut dyn FnMut(u64, u64) -> ControlFlow<()>;
 
 /// Computes the sum of a file that begins with `header`, and continues with the bytes of `file` after it.
-///
-/// # Errors
-/// Those of the system; [`EditErrorKind::Stopped`].
 pub(crate) fn sum_after(
     header: &[u8],
     file: &dyn Handle,
     watch: Watch<'_>,
 ) -> Result<EmbeddedSum, EditErrorKind> {
-    let cannot = |error| EditErrorKind::system("read", error);
-    let total = file.stat().map_err(cannot)?.version.len;
+    let total = file.stat().doing("read")?.version.len;
     let (mut verifier, mut buffer) = (Verifier::new(Sha256::new()), vec![0; PIECE]);
     let mut at = header.len() as u64;
     verifier.update(header);
@@ -30,7 +26,7 @@ pub(crate) fn sum_after(
         if watch(at.min(total), total).is_break() {
             return Err(EditErrorKind::Stopped);
         }
-        let len = read_up_to(file, at, &mut buffer).map_err(cannot)?;
+        let len = read_up_to(file, at, &mut buffer).doing("read")?;
         verifier.update(buffer.get(..len).unwrap_or(&[]));
         at += len as u64;
         if len < PIECE {

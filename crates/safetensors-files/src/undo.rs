@@ -10,7 +10,7 @@
 
 use crate::atomic::{Replacement, stat_file};
 use crate::disk::{Disk, Handle, read};
-use crate::error::EditErrorKind;
+use crate::error::{Doing, EditErrorKind};
 use embedded_safetensors::file::shared::Undo;
 use std::io;
 use std::path::Path;
@@ -46,42 +46,35 @@ fn discard(disk: &dyn Disk, undo_path: &Path) {
 }
 
 /// Returns whether something other than an undo file is at this path.
-///
-/// # Errors
-/// Those of the system.
 pub(crate) fn is_taken(disk: &dyn Disk, undo_path: &Path) -> Result<bool, EditErrorKind> {
-    let found = disk.stat(undo_path).map_err(|error| EditErrorKind::system("search beside", error))?;
+    let found = disk.stat(undo_path).doing("search beside")?;
     Ok(found.is_some() && find(disk, undo_path)?.is_none())
 }
 
 /// Returns the undo file at this path, if there is one.
 fn find(disk: &dyn Disk, undo_path: &Path) -> Result<Option<Box<dyn Handle>>, EditErrorKind> {
-    let found = disk.stat(undo_path).map_err(|error| EditErrorKind::system("search beside", error))?;
+    let found = disk.stat(undo_path).doing("search beside")?;
     if found.is_none_or(|stat| stat.other.is_some()) {
         return Ok(None);
     }
     let file = match disk.open(undo_path, false) {
         // The edit has ended since the last call.
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        outcome => outcome.map_err(cannot_load)?,
+        outcome => outcome.doing(LOAD)?,
     };
-    let magic = read(&*file, 0, Undo::MAGIC.len()).map_err(cannot_load)?;
+    let magic = read(&*file, 0, Undo::MAGIC.len()).doing(LOAD)?;
     Ok((magic == Undo::MAGIC).then_some(file))
 }
 
-fn cannot_load(error: io::Error) -> EditErrorKind {
-    EditErrorKind::system("read the undo file of", error)
-}
+const WRITE_HEADER: &str = "write the header of";
+const LOAD: &str = "read the undo file of";
 
 /// Removes an undo file, unless another program already has. It is harmless if a power cut restores it: the
 /// header of the file is completely the old or the new one.
-///
-/// # Errors
-/// Those of the system.
 fn remove(disk: &dyn Disk, undo_path: &Path) -> Result<(), EditErrorKind> {
     match disk.remove(undo_path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        outcome => outcome.map_err(|error| EditErrorKind::system("remove the undo file of", error)),
+        outcome => outcome.doing("remove the undo file of"),
     }
 }
 
@@ -116,7 +109,7 @@ fn write_undo_file(
     let undo = Replacement::begin_like(disk, undo_path, target)?;
     let mut at = 0;
     for part in [&edit.front(), &edit.old, &edit.new, &edit.sample] {
-        undo.file().write_at(at, part).map_err(|error| EditErrorKind::system("save the header of", error))?;
+        undo.file().write_at(at, part).doing("save the header of")?;
         at += part.len() as u64;
     }
     undo.close()?.replace_target()
@@ -125,9 +118,9 @@ fn write_undo_file(
 /// Returns the undo file at this path, if there is one.
 fn load(disk: &dyn Disk, undo_path: &Path) -> Result<Option<Undo>, EditErrorKind> {
     let Some(file) = find(disk, undo_path)? else { return Ok(None) };
-    let len = file.stat().map_err(cannot_load)?.version.len;
+    let len = file.stat().doing(LOAD)?.version.len;
     let bytes = match usize::try_from(len) {
-        Ok(size) if len <= Undo::LONGEST => read(&*file, 0, size).map_err(cannot_load)?,
+        Ok(size) if len <= Undo::LONGEST => read(&*file, 0, size).doing(LOAD)?,
         _ => Vec::new(),
     };
     match Undo::parse(&bytes) {
@@ -137,7 +130,7 @@ fn load(disk: &dyn Disk, undo_path: &Path) -> Result<Option<Undo>, EditErrorKind
 }
 
 fn header_now(undo: &Undo, mut file: &dyn Handle, len: u64) -> Result<Option<Vec<u8>>, EditErrorKind> {
-    undo.header_now(&mut file, len).map_err(|error| EditErrorKind::system("read", error))
+    undo.header_now(&mut file, len).doing("read")
 }
 
 /// Writes and syncs a header. Its length is marked meanwhile: at any time the header is complete, or every
@@ -148,11 +141,10 @@ fn write_header(disk: &dyn Disk, file: &dyn Handle, header: &[u8]) -> Result<(),
     let mark = || file.write_at(Undo::MARK_AT as u64, &Undo::MARK).and_then(|()| file.sync());
     let write_all = || file.write_at(0, low).and_then(|()| file.write_at(8, body)).and_then(|()| file.sync());
     let release = || file.write_at(Undo::MARK_AT as u64, high).and_then(|()| file.sync());
-    let cannot = |error| EditErrorKind::system("write the header of", error);
-    mark().map_err(cannot)?;
+    mark().doing(WRITE_HEADER)?;
     // A reader that has read the old length has read the rest by then.
     disk.pause();
-    write_all().and_then(|()| release()).map_err(cannot)
+    write_all().and_then(|()| release()).doing(WRITE_HEADER)
 }
 
 /// Restores the header of the file at `target` if an edit of it was interrupted. Returns whether it had to.
@@ -168,7 +160,7 @@ pub(crate) fn recover(disk: &dyn Disk, target: &Path) -> Result<bool, EditErrorK
         return Err(EditErrorKind::ForeignUndo(undo_path));
     };
     let opened = disk.open(target, true);
-    let file = opened.map_err(|error| EditErrorKind::system("undo the interrupted edit of", error))?;
+    let file = opened.doing("undo the interrupted edit of")?;
     let Some(header) = header_now(&undo, &*file, stat.version.len)? else {
         return Err(EditErrorKind::ForeignUndo(undo_path));
     };
@@ -176,16 +168,13 @@ pub(crate) fn recover(disk: &dyn Disk, target: &Path) -> Result<bool, EditErrorK
     match is_torn {
         true => write_header(disk, &*file, &undo.old)?,
         // The new header is complete, but may not be synced yet.
-        false => file.sync().map_err(|error| EditErrorKind::system("write the header of", error))?,
+        false => file.sync().doing(WRITE_HEADER)?,
     }
     remove(disk, &undo_path)?;
     Ok(is_torn)
 }
 
 /// Returns the header of the file at `target` and its undo file, if there is one that belongs to it.
-///
-/// # Errors
-/// Those of the system.
 fn find_own(
     disk: &dyn Disk,
     target: &Path,
@@ -202,9 +191,6 @@ fn find_own(
 }
 
 /// Returns whether the header of the file at `target` is neither the old nor the new one of an edit.
-///
-/// # Errors
-/// Those of the system.
 pub(crate) fn is_torn(
     disk: &dyn Disk,
     target: &Path,
@@ -217,9 +203,6 @@ pub(crate) fn is_torn(
 
 /// Waits until no edit of the file at `target` is under way. The result of an interrupted edit is synced
 /// then, so its undo file is no longer needed.
-///
-/// # Errors
-/// Those of the system.
 pub(crate) fn wait_for_edits(
     disk: &dyn Disk,
     target: &Path,
@@ -232,5 +215,5 @@ pub(crate) fn wait_for_edits(
         }
         disk.pause();
     }
-    file.sync().map_err(|error| EditErrorKind::system("write the header of", error))
+    file.sync().doing(WRITE_HEADER)
 }

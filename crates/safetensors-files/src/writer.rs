@@ -1,8 +1,8 @@
 //! Writes a new file, with tensors in any order.
 
-use crate::atomic::{Hidden, Replacement};
+use crate::atomic::Replacement;
 use crate::disk::Disk;
-use crate::error::{EditError, EditErrorKind};
+use crate::error::{At, Doing, EditError, EditErrorKind};
 use crate::sum::{Watch, sum_after};
 use crate::system::System;
 use crate::undo;
@@ -122,7 +122,7 @@ impl<'a> FileWriter<'a> {
 
     /// Begins a file as [`create`](Self::create) does.
     pub(crate) fn create_on(disk: &'a dyn Disk, path: &Path, spec: FileSpec<'a>) -> Result<Self, EditError> {
-        Self::begin(disk, path, spec).map_err(|kind| kind.of(path))
+        Self::begin(disk, path, spec).at(path)
     }
 
     fn begin(disk: &'a dyn Disk, path: &Path, spec: FileSpec<'a>) -> Result<Self, EditErrorKind> {
@@ -157,7 +157,7 @@ impl<'a> FileWriter<'a> {
             self.write_at(at, bytes)?;
         }
         let file = self.file.file();
-        file.set_len(plan.file_len()).map_err(|error| EditErrorKind::system("write", error))
+        file.set_len(plan.file_len()).doing("write")
     }
 
     /// Writes one complete tensor.
@@ -245,9 +245,7 @@ impl<'a> FileWriter<'a> {
         let written = self.flush();
         let Self { file, path, .. } = self;
         let _guard = undo::lock();
-        let replaced =
-            written.and_then(|()| file.close_without_sync().take_edited_target(Hidden::rename_to_target));
-        replaced.map_err(|kind| kind.of(&path))
+        written.and_then(|()| file.close_without_sync().replace_edited_target(false)).at(&path)
     }
 
     /// Finishes as [`finish`](Self::finish) does, if `check` succeeds just before the replacement.
@@ -256,12 +254,12 @@ impl<'a> FileWriter<'a> {
         check: impl FnOnce() -> Result<(), EditError>,
     ) -> Result<(), EditError> {
         self.check_complete()?;
-        self.flush().map_err(|kind| kind.of(&self.path))?;
+        self.flush().at(&self.path)?;
         let Self { file, path, .. } = self;
-        let file = file.close().map_err(|kind| kind.of(&path))?;
+        let file = file.close().at(&path)?;
         let _guard = undo::lock();
         check()?;
-        file.replace_edited_target().map_err(|kind| kind.of(&path))
+        file.replace_edited_target(true).at(&path)
     }
 
     /// Replaces the zeros in the header by the sum of the file, whose tensors are complete.
@@ -329,25 +327,7 @@ impl<'a> FileWriter<'a> {
     fn write_to_file(&mut self, at: u64, bytes: &[u8]) -> Result<(), EditErrorKind> {
         let outcome = self.file.file().write_at(at, bytes);
         self.has_failed |= outcome.is_err();
-        outcome.map_err(|error| EditErrorKind::system("write", error))
-    }
-}
-
-impl Hidden<'_> {
-    /// Replaces the target, and removes the undo file of the old file.
-    pub(crate) fn replace_edited_target(self) -> Result<(), EditErrorKind> {
-        self.take_edited_target(Self::replace_target)
-    }
-
-    /// Replaces the target, with or without a sync, and removes the undo file of the old file.
-    fn take_edited_target(
-        self,
-        replace: impl FnOnce(Self) -> Result<(), EditErrorKind>,
-    ) -> Result<(), EditErrorKind> {
-        let (disk, target) = (self.disk(), self.target().to_path_buf());
-        replace(self)?;
-        undo::discard_beside(disk, &target);
-        Ok(())
+        outcome.doing("write")
     }
 }
 

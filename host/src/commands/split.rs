@@ -83,7 +83,7 @@ impl Run for Split {
 }
 
 impl Split {
-    fn path(&self, shard: PlannedShard<'_>) -> PathBuf {
+    fn path(&self, shard: &PlannedShard) -> PathBuf {
         self.output.join(shard.file_name())
     }
 

@@ -1,7 +1,7 @@
 //! `SHA256SUMS`: a line for each file, as `sha256sum` writes and reads it.
 
 use crate::disk::{Disk, Entry, FromStart, Handle};
-use crate::error::{EditError, EditErrorKind};
+use crate::error::{At, Doing, EditError, EditErrorKind};
 use crate::name;
 use core::fmt;
 use embedded_safetensors::file::FileErrorKind;
@@ -22,7 +22,7 @@ pub(super) struct Sum([u8; 32]);
 impl Sum {
     /// Computes the sum of a file. Also returns its length.
     pub(super) fn of_file(disk: &dyn Disk, path: &Path) -> Result<(Self, u64), EditErrorKind> {
-        let file = disk.open(path, false).map_err(|error| EditErrorKind::system("read", error))?;
+        let file = disk.open(path, false).doing("read")?;
         Self::of(&mut FromStart::new(&*file), "read", |_, _| Ok(()))
     }
 
@@ -41,11 +41,11 @@ impl Sum {
             let len = match source.read(&mut buffer) {
                 Ok(0) => return Ok((Self(hash.finalize().into()), at)),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                outcome => outcome.map_err(|error| EditErrorKind::system(action, error))?,
+                outcome => outcome.doing(action)?,
             };
             let bytes = buffer.get(..len).unwrap_or(&[]);
             hash.update(bytes);
-            put(at, bytes).map_err(|error| EditErrorKind::system("write", error))?;
+            put(at, bytes).doing("write")?;
             at += len as u64;
         }
     }
@@ -99,7 +99,7 @@ impl Tree {
         let mut next = 0;
         while let Some(current) = directories.get(next).cloned() {
             let entries = disk.list(&current);
-            for entry in entries.map_err(|error| EditErrorKind::system("list", error).of(&current))? {
+            for entry in entries.doing("list").at(&current)? {
                 match entry {
                     Entry { is_directory: true, path, .. } => directories.push(path),
                     Entry { other: Some(what), path, .. } => {

@@ -4,7 +4,7 @@ use super::error::CheckpointErrorKind;
 use super::sums::{SUMS, Sum, Tree, check_name};
 use crate::atomic::stat_file;
 use crate::disk::{Disk, read};
-use crate::error::{EditError, EditErrorKind};
+use crate::error::{At, Doing, EditError};
 use crate::system::System;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -43,50 +43,48 @@ pub fn verify_checkpoint(directory: impl AsRef<Path>) -> Result<Verified, EditEr
 
 /// Verifies as [`verify_checkpoint`] does.
 pub(super) fn verify(disk: &dyn Disk, directory: &Path) -> Result<Verified, EditError> {
-    let listed = parse(&read_list(disk, directory)?).map_err(|kind| differs(directory, kind))?;
+    let listed = parse(&read_list(disk, directory)?).at(directory)?;
     let tree = Tree::of(disk, directory)?;
     let found: BTreeMap<&str, &Path> =
         tree.files.iter().map(|(name, path)| (name.as_str(), path.as_path())).collect();
     if let Some(name) = found.keys().find(|name| **name != SUMS && !listed.contains_key(**name)) {
-        return Err(differs(directory, CheckpointErrorKind::Unlisted((*name).into())));
+        return Err(CheckpointErrorKind::Unlisted((*name).into())).at(directory);
     }
     let mut verified = Verified { files: 0, bytes: 0 };
     if let Some(name) = listed.keys().find(|name| !found.contains_key(name.as_str())) {
-        return Err(differs(directory, CheckpointErrorKind::Missing(name.clone())));
+        return Err(CheckpointErrorKind::Missing(name.clone())).at(directory);
     }
     for ((name, listed), path) in
         listed.iter().filter_map(|entry| Some((entry, found.get(entry.0.as_str())?)))
     {
-        let (sum, len) = Sum::of_file(disk, path).map_err(|kind| kind.of(path))?;
+        let (sum, len) = Sum::of_file(disk, path).at(path)?;
         if sum != *listed {
             let (name, listed, found) = (name.clone(), listed.to_string(), sum.to_string());
-            return Err(differs(directory, CheckpointErrorKind::Differs { name, listed, found }));
+            return Err(CheckpointErrorKind::Differs { name, listed, found }).at(directory);
         }
         verified = Verified { files: verified.files + 1, bytes: verified.bytes.saturating_add(len) };
     }
     Ok(verified)
 }
 
-fn differs(directory: &Path, kind: CheckpointErrorKind) -> EditError {
-    EditErrorKind::from(kind).of(directory)
-}
-
 fn read_list(disk: &dyn Disk, directory: &Path) -> Result<String, EditError> {
     let path = directory.join(SUMS);
-    let found = stat_file(disk, &path).map_err(|kind| kind.of(&path))?;
-    let len = found.ok_or(CheckpointErrorKind::NoSums).map_err(|kind| differs(directory, kind))?.version.len;
+    let found = stat_file(disk, &path).at(&path)?;
+    let len = found.ok_or(CheckpointErrorKind::NoSums).at(directory)?.version.len;
     if len > LONGEST {
-        return Err(differs(directory, CheckpointErrorKind::TooLong { bytes: len, allowed: LONGEST }));
+        return Err(CheckpointErrorKind::TooLong { bytes: len, allowed: LONGEST }).at(directory);
     }
     let text = disk
         .open(&path, false)
         .and_then(|file| read(&*file, 0, usize::try_from(len).unwrap_or(usize::MAX)))
-        .map_err(|error| EditErrorKind::system("read", error).of(&path))?;
-    String::from_utf8(text).map_err(|error| {
+        .doing("read")
+        .at(&path)?;
+    let text = String::from_utf8(text).map_err(|error| {
         let before = error.as_bytes().get(..error.utf8_error().valid_up_to()).unwrap_or(&[]);
         let line = 1 + before.iter().filter(|&&byte| byte == b'\n').count();
-        differs(directory, CheckpointErrorKind::Line { line, reason: "it is not valid UTF-8".into() })
-    })
+        CheckpointErrorKind::Line { line, reason: "it is not valid UTF-8".into() }
+    });
+    text.at(directory)
 }
 
 fn parse(list: &str) -> Result<BTreeMap<String, Sum>, CheckpointErrorKind> {

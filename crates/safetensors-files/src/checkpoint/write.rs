@@ -4,7 +4,7 @@ use super::sums::{SUMS, Sum, Tree, check_name};
 use crate::atomic::{beside, sync_parent};
 use crate::claim::Claim;
 use crate::disk::{Disk, Stat};
-use crate::error::{EditError, EditErrorKind};
+use crate::error::{At, Doing, EditError, EditErrorKind};
 use crate::system::System;
 use crate::writer::{FileWriter, write_file_on};
 use embedded_safetensors::write::FileSpec;
@@ -57,13 +57,13 @@ pub(super) fn write_checkpoint_on(
     directory: &Path,
     fill: impl FnOnce(&mut Checkpoint<'_>) -> Result<(), EditError>,
 ) -> Result<(), EditError> {
-    check_path(directory).map_err(|kind| kind.of(directory))?;
-    create_parents(disk, directory).map_err(|kind| kind.of(directory))?;
+    check_path(directory).at(directory)?;
+    create_parents(disk, directory).at(directory)?;
     recover_checkpoint_on(disk, directory)?;
-    let mut checkpoint = Checkpoint::begin(disk, directory).map_err(|kind| kind.of(directory))?;
+    let mut checkpoint = Checkpoint::begin(disk, directory).at(directory)?;
     let filled = fill(&mut checkpoint).and_then(|()| checkpoint.seal());
     filled.map_err(|error| error.moved(&checkpoint.hidden, directory).or_with_path(directory))?;
-    checkpoint.replace_target().map_err(|kind| kind.of(directory))
+    checkpoint.replace_target().at(directory)
 }
 
 /// Restores an old directory that a power cut has left without its name. Returns whether there was one.
@@ -81,13 +81,13 @@ pub fn recover_checkpoint(directory: impl AsRef<Path>) -> Result<bool, EditError
 
 /// Recovers as [`recover_checkpoint`] does.
 pub(super) fn recover_checkpoint_on(disk: &dyn Disk, directory: &Path) -> Result<bool, EditError> {
-    recover(disk, directory).map_err(|kind| kind.of(directory))
+    recover(disk, directory).at(directory)
 }
 
 fn recover(disk: &dyn Disk, directory: &Path) -> Result<bool, EditErrorKind> {
     let target = resolve(disk, directory)?;
     let old = old_beside(&target);
-    let stat = |target| disk.stat(target).map_err(|error| EditErrorKind::system("stat", error));
+    let stat = |target| disk.stat(target).doing("stat");
     if stat(&old)?.is_none() {
         return Ok(false);
     }
@@ -98,7 +98,7 @@ fn recover(disk: &dyn Disk, directory: &Path) -> Result<bool, EditErrorKind> {
         false if !is_checkpoint(disk, &target)? => return Ok(false),
         false => disk.remove_directory(&old),
     };
-    moved.map_err(|error| EditErrorKind::system("restore", error))?;
+    moved.doing("restore")?;
     sync_parent(disk, &target)?;
     Ok(is_lost)
 }
@@ -125,7 +125,7 @@ fn create_parents(disk: &dyn Disk, directory: &Path) -> Result<(), EditErrorKind
     let named = |path: &&Path| !path.as_os_str().is_empty();
     let mut missing = Vec::new();
     for parent in directory.components().as_path().ancestors().skip(1).filter(named) {
-        match disk.stat(parent).map_err(|error| EditErrorKind::system("stat", error))? {
+        match disk.stat(parent).doing("stat")? {
             None => missing.push(parent),
             Some(_) => break,
         }
@@ -134,10 +134,10 @@ fn create_parents(disk: &dyn Disk, directory: &Path) -> Result<(), EditErrorKind
         match disk.create_directory(parent, None) {
             // Another program has created it meanwhile.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            outcome => outcome.map_err(|error| EditErrorKind::system("create the directory of", error))?,
+            outcome => outcome.doing("create the directory of")?,
         }
         let above = parent.parent().filter(named).unwrap_or(Path::new("."));
-        disk.sync_directory(above).map_err(|error| EditErrorKind::system("sync the directory of", error))?;
+        disk.sync_directory(above).doing("sync the directory of")?;
     }
     Ok(())
 }
@@ -176,7 +176,7 @@ impl<'d> Checkpoint<'d> {
         let permissions = stat_replaceable(disk, &target)?.and_then(|stat| stat.permissions);
         let claim = target.parent().and_then(|parent| disk.claim(parent));
         let (hidden, ()) = beside(&target, |path| disk.create_directory(path, permissions.as_ref()))
-            .map_err(|error| EditErrorKind::system("create a temporary directory beside", error))?;
+            .doing("create a temporary directory beside")?;
         let sums = HashMap::new();
         Ok(Self { disk, target, hidden, may_replace: true, is_placed: false, sums, _claim: claim })
     }
@@ -216,7 +216,7 @@ impl<'d> Checkpoint<'d> {
     /// [`EditErrorKind::UnsafeName`]; those of the system, such as for a file that already exists.
     pub fn write_bytes(&mut self, name: &str, bytes: &[u8]) -> Result<(), EditError> {
         let path = self.path_of(name)?;
-        self.write_synced(&path, bytes).map_err(|error| EditErrorKind::system("write", error).of(&path))
+        self.write_synced(&path, bytes).doing("write").at(&path)
     }
 
     /// Writes a file of all bytes of a source to the checkpoint, and computes its sum while it is written. So
@@ -226,16 +226,15 @@ impl<'d> Checkpoint<'d> {
     /// Those of the source, and of [`write_bytes`](Self::write_bytes).
     pub fn write_from(&mut self, name: &str, source: &mut dyn Read) -> Result<u64, EditError> {
         let path = self.path_of(name)?;
-        let (sum, len) = self.copy_synced(&path, source).map_err(|kind| kind.of(&path))?;
+        let (sum, len) = self.copy_synced(&path, source).at(&path)?;
         self.sums.insert(path, sum);
         Ok(len)
     }
 
     fn copy_synced(&self, path: &Path, source: &mut dyn Read) -> Result<(Sum, u64), EditErrorKind> {
-        let cannot = |error| EditErrorKind::system("write", error);
-        let file = self.disk.create_new(path, None).map_err(cannot)?;
+        let file = self.disk.create_new(path, None).doing("write")?;
         let copied = Sum::of_copy(&*file, source)?;
-        file.sync().map_err(cannot)?;
+        file.sync().doing("write")?;
         Ok(copied)
     }
 
@@ -246,8 +245,8 @@ impl<'d> Checkpoint<'d> {
     }
 
     fn path_of(&self, name: &str) -> Result<PathBuf, EditError> {
-        let checked = check_name(name);
-        checked.map(|()| self.hidden.join(name)).map_err(|kind| kind.of(&self.hidden.join(name)))
+        let path = self.hidden.join(name);
+        check_name(name).at(&path).map(|()| path)
     }
 
     /// Writes the list of sums, and syncs everything.
@@ -256,17 +255,15 @@ impl<'d> Checkpoint<'d> {
         let mut list = String::new();
         for (name, path) in &tree.files {
             let line = check_name(name).and_then(|()| self.sync_and_sum(path));
-            let sum = line.map_err(|kind| kind.of(path))?;
+            let sum = line.at(path)?;
             list.push_str(&format!("{sum}  {name}\n"));
         }
         let sums = self.hidden.join(SUMS);
-        self.write_synced(&sums, list.as_bytes())
-            .map_err(|error| EditErrorKind::system("write", error).of(&sums))?;
-        tree.directories.iter().rev().try_for_each(|directory| {
-            self.disk
-                .sync_directory(directory)
-                .map_err(|error| EditErrorKind::system("sync", error).of(directory))
-        })
+        self.write_synced(&sums, list.as_bytes()).doing("write").at(&sums)?;
+        tree.directories
+            .iter()
+            .rev()
+            .try_for_each(|directory| self.disk.sync_directory(directory).doing("sync").at(directory))
     }
 
     fn sync_and_sum(&self, path: &Path) -> Result<Sum, EditErrorKind> {
@@ -274,35 +271,33 @@ impl<'d> Checkpoint<'d> {
             return Ok(*sum);
         }
         // Windows syncs only files that are open for writing.
-        let file =
-            self.disk.open(path, cfg!(windows)).map_err(|error| EditErrorKind::system("open", error))?;
-        file.sync().map_err(|error| EditErrorKind::system("write", error))?;
+        let file = self.disk.open(path, cfg!(windows)).doing("open")?;
+        file.sync().doing("write")?;
         Ok(Sum::of_file(self.disk, path)?.0)
     }
 
     /// Moves the synced directory to its path.
     fn replace_target(&mut self) -> Result<(), EditErrorKind> {
-        let cannot = |error| EditErrorKind::system("replace", error);
         let there = stat_replaceable(self.disk, &self.target)?;
         if there.is_some() && !self.may_replace {
-            return Err(cannot(io::ErrorKind::AlreadyExists.into()));
+            return Err(io::ErrorKind::AlreadyExists.into()).doing("replace");
         }
         if there.is_none() {
             // This never replaces a directory with files.
-            self.disk.rename(&self.hidden, &self.target).map_err(cannot)?;
+            self.disk.rename(&self.hidden, &self.target).doing("replace")?;
             self.is_placed = true;
             return sync_parent(self.disk, &self.target);
         }
         let old = match self.disk.exchange(&self.hidden, &self.target) {
             Ok(()) => self.hidden.clone(),
             Err(error) if error.kind() == io::ErrorKind::Unsupported => {
-                self.replace_in_two_steps().map_err(cannot)?
+                self.replace_in_two_steps().doing("replace")?
             }
-            Err(error) => return Err(cannot(error)),
+            Err(error) => return Err(error).doing("replace"),
         };
         self.is_placed = true;
         sync_parent(self.disk, &self.target)?;
-        self.disk.remove_directory(&old).map_err(|error| EditErrorKind::system("remove the old", error))
+        self.disk.remove_directory(&old).doing("remove the old")
     }
 
     /// Replaces the directory in two steps. Returns the path of the old one.
@@ -339,11 +334,8 @@ impl core::fmt::Debug for Checkpoint<'_> {
 }
 
 /// Stats the directory to replace, if it exists.
-///
-/// # Errors
-/// When something other than a checkpoint or an empty directory is there; those of the system.
 fn stat_replaceable(disk: &dyn Disk, target: &Path) -> Result<Option<Stat>, EditErrorKind> {
-    match disk.stat(target).map_err(|error| EditErrorKind::system("stat", error))? {
+    match disk.stat(target).doing("stat")? {
         Some(Stat { other, .. }) if other != Some("a directory") => {
             Err(EditErrorKind::NotAFolder(other.unwrap_or("a file")))
         }
@@ -355,6 +347,6 @@ fn stat_replaceable(disk: &dyn Disk, target: &Path) -> Result<Option<Stat>, Edit
 }
 
 fn is_empty(disk: &dyn Disk, directory: &Path) -> Result<bool, EditErrorKind> {
-    let entries = disk.list(directory).map_err(|error| EditErrorKind::system("list", error))?;
+    let entries = disk.list(directory).doing("list")?;
     Ok(entries.is_empty())
 }

@@ -1,6 +1,5 @@
 //! Errors of models in several files.
 
-use super::limits::ShardLimit;
 use core::fmt;
 use embedded_safetensors::error::Class;
 use std::io;
@@ -28,8 +27,8 @@ pub enum ShardErrorKind {
     Duplicate(String),
     /// The index exceeds a limit. It may be valid.
     Limit {
-        /// The limit.
-        limit: ShardLimit,
+        /// What there are too many of, such as "tensors".
+        what: &'static str,
         /// The value of the limit.
         allowed: u64,
         /// The value needed; a lower bound if the index was not read to its end.
@@ -141,9 +140,8 @@ impl fmt::Display for ShardErrorKind {
                 write!(f, "not an index, at line {line}, column {column}: {reason}")
             }
             Self::Duplicate(name) => write!(f, "duplicate {name:?}"),
-            Self::Limit { limit, allowed, needed } => {
-                let noun = limit.noun();
-                write!(f, "too many {noun}: {needed} or more, at most {allowed} are allowed")
+            Self::Limit { what, allowed, needed } => {
+                write!(f, "too many {what}: {needed} or more, at most {allowed} are allowed")
             }
             Self::UnsafeName { name, reason } => write!(f, "unsafe shard name {name:?}: {reason}"),
             Self::ShardInUse(shard) => {

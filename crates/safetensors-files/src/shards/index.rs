@@ -2,12 +2,12 @@
 
 use super::compare::compare;
 use super::error::ShardErrorKind;
-use super::limits::{ShardLimit, ShardLimits};
+use super::limits::ShardLimits;
 use super::scan::Exceeded;
 use super::{name, read, write};
 use crate::atomic::{Hidden, Replacement, stat_file};
 use crate::disk::Disk;
-use crate::error::{EditError, EditErrorKind};
+use crate::error::{At, Doing, EditError, EditErrorKind};
 use crate::system::System;
 use core::fmt;
 use embedded_safetensors::index::OwnedIndex;
@@ -71,13 +71,13 @@ impl ShardIndex {
     /// [`FileErrorKind::NotAFile`](embedded_safetensors::file::FileErrorKind::NotAFile).
     pub fn open(path: impl AsRef<Path>, limits: &ShardLimits) -> Result<Self, EditError> {
         let path = path.as_ref();
-        Self::open_file(path, limits).map_err(|kind| kind.of(path))
+        Self::open_file(path, limits).at(path)
     }
 
     fn open_file(path: &Path, limits: &ShardLimits) -> Result<Self, EditErrorKind> {
         let len = stat_file(&System, path)?.map_or(0, |stat| stat.version.len);
-        Exceeded::of(ShardLimit::Bytes, limits, len)?;
-        let file = File::open(path).map_err(|error| EditErrorKind::system("open", error))?;
+        Exceeded::check("bytes", limits.bytes, len)?;
+        let file = File::open(path).doing("open")?;
         read::read(file, limits)
     }
 
@@ -88,7 +88,7 @@ impl ShardIndex {
     /// [`ShardErrorKind::Json`], [`ShardErrorKind::Duplicate`], [`ShardErrorKind::UnsafeName`],
     /// [`ShardErrorKind::NoSize`]; [`ShardErrorKind::Limit`]; those of the reader.
     pub fn read(reader: impl Read, limits: &ShardLimits) -> Result<Self, EditError> {
-        read::read(reader, limits).map_err(|kind| kind.of(Path::new("index")))
+        read::read(reader, limits).at(Path::new("index"))
     }
 
     /// Checks that the index matches its shards, which are in its order, and that `total_size`, if present,
@@ -114,7 +114,7 @@ impl ShardIndex {
     /// [`ShardErrorKind::Duplicate`] for a tensor that already exists; [`ShardErrorKind::UnsafeName`] for an
     /// unsafe name of a shard. Then nothing is changed.
     pub fn insert(&mut self, tensor: impl Into<String>, shard: &str) -> Result<(), EditError> {
-        self.add(tensor.into(), shard).map_err(|kind| EditErrorKind::from(kind).of(Path::new(shard)))
+        self.add(tensor.into(), shard).at(Path::new(shard))
     }
 
     pub(super) fn add(&mut self, tensor: String, shard: &str) -> Result<(), ShardErrorKind> {
@@ -141,7 +141,7 @@ impl ShardIndex {
     pub fn set_metadata(&mut self, key: impl Into<String>, value: impl Into<Value>) -> Result<(), EditError> {
         let (key, value) = (key.into(), value.into());
         let size = total_size_of(&key, &value);
-        let size = size.map_err(|kind| EditErrorKind::from(kind).of(Path::new("metadata")))?;
+        let size = size.at(Path::new("metadata"))?;
         self.total_size = size.or(self.total_size);
         match self.metadata.iter_mut().find(|(known, _)| *known == key) {
             Some((_, old)) => *old = value,
@@ -228,7 +228,7 @@ impl ShardIndex {
     pub fn save(&self, path: impl AsRef<Path>) -> Result<(), EditError> {
         let path = path.as_ref();
         let outcome = self.beside(&System, path).and_then(Hidden::replace_target);
-        outcome.map_err(|kind| kind.of(path))
+        outcome.at(path)
     }
 
     /// Writes and syncs the index under a hidden name.
@@ -237,7 +237,7 @@ impl ShardIndex {
         self.write(&mut text).map_err(EditErrorKind::Input)?;
         let resolved = disk.resolve(path).map_err(EditErrorKind::unresolved)?;
         let file = Replacement::begin(disk, &resolved)?;
-        file.file().write_at(0, &text).map_err(|error| EditErrorKind::system("write", error))?;
+        file.file().write_at(0, &text).doing("write")?;
         file.close()
     }
 }

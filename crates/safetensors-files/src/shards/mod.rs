@@ -24,7 +24,7 @@ mod write;
 
 pub use error::ShardErrorKind;
 pub use index::ShardIndex;
-pub use limits::{ShardLimit, ShardLimits};
+pub use limits::ShardLimits;
 pub use model::ShardedModel;
 pub use plan::{PlannedShard, ShardPlan};
 pub use size::parse_shard_size;

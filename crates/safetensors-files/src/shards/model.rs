@@ -3,7 +3,7 @@
 use super::error::ShardErrorKind;
 use super::index::ShardIndex;
 use super::limits::ShardLimits;
-use crate::error::{EditError, EditErrorKind};
+use crate::error::{At, Doing, EditError, EditErrorKind};
 use core::fmt;
 use embedded_safetensors::Error;
 use embedded_safetensors::file::{FileError, FileErrorKind, FileModel, FileTensor};
@@ -49,11 +49,11 @@ impl ShardedModel {
     /// As [`open`](Self::open).
     pub fn open_within(path: impl AsRef<Path>, limits: &ShardLimits) -> Result<Self, EditError> {
         let given = path.as_ref();
-        let path = find_index(given).map_err(|kind| kind.of(given))?;
+        let path = find_index(given).at(given)?;
         let index = ShardIndex::open(&path, limits)?;
         let shards = open_shards(&index, &path)?;
         let headers: Vec<&OwnedIndex> = shards.iter().map(FileModel::index).collect();
-        index.check(&headers).map_err(|kind| kind.of(&path))?;
+        index.check(&headers).at(&path)?;
         let metadata = metadata_of(&shards);
         Ok(Self { path, index, shards, metadata })
     }
@@ -132,7 +132,7 @@ fn find_index(path: &Path) -> Result<PathBuf, EditErrorKind> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         _ => return Ok(standard),
     }
-    let mut names = indexes_in(path).map_err(|error| EditErrorKind::system("list", error))?;
+    let mut names = indexes_in(path).doing("list")?;
     names.sort();
     match names.as_slice() {
         [] => Err(ShardErrorKind::NoIndex.into()),

@@ -7,11 +7,10 @@ use super::name;
 use super::read::read;
 use crate::atomic::{stat_file, sync_parent};
 use crate::disk::{Disk, FromStart};
-use crate::error::{EditError, EditErrorKind};
+use crate::error::{At, Doing, EditError, EditErrorKind};
 use crate::system::System;
 use embedded_safetensors::error::Class;
 use std::collections::HashSet;
-use std::io;
 use std::path::{Path, PathBuf};
 
 /// A division of tensors among shards, as by the Python package `huggingface_hub`. Tensors are assigned in
@@ -23,31 +22,25 @@ use std::path::{Path, PathBuf};
 ///
 /// let plan = ShardPlan::new("model", [("a", 6), ("b", 6), ("c", 2), ("d", 6)], 10);
 /// let shards: Vec<_> = plan.shards().map(|shard| (shard.file_name(), shard.tensors().join(" "))).collect();
-/// assert_eq!(shards[0], ("model-00001-of-00003.safetensors".into(), "a".into()));
-/// assert_eq!(shards[1], ("model-00002-of-00003.safetensors".into(), "b c".into()));
+/// assert_eq!(shards[0], ("model-00001-of-00003.safetensors", "a".into()));
+/// assert_eq!(shards[1], ("model-00002-of-00003.safetensors", "b c".into()));
 /// ```
 ///
 /// *Memory*: the names, on the heap.
 #[derive(Clone, Debug)]
 pub struct ShardPlan {
-    stem: String,
-    shards: Vec<Shard>,
-}
-
-#[derive(Clone, Debug, Default)]
-struct Shard {
-    tensors: Vec<String>,
-    bytes: u64,
+    index_name: String,
+    shards: Vec<PlannedShard>,
 }
 
 /// One shard of a [`ShardPlan`].
 ///
-/// *Memory*: 24 bytes, `Copy`; everything else is borrowed.
-#[derive(Clone, Copy, Debug)]
-pub struct PlannedShard<'p> {
-    plan: &'p ShardPlan,
-    shard: &'p Shard,
-    number: usize,
+/// *Memory*: its names, on the heap.
+#[derive(Clone, Debug, Default)]
+pub struct PlannedShard {
+    file_name: String,
+    tensors: Vec<String>,
+    bytes: u64,
 }
 
 impl ShardPlan {
@@ -61,27 +54,34 @@ impl ShardPlan {
         tensors: impl IntoIterator<Item = (N, u64)>,
         max_bytes: u64,
     ) -> Self {
-        let (mut shards, mut current) = (Vec::new(), Shard::default());
+        let (stem, mut shards, mut current) = (stem.into(), Vec::new(), PlannedShard::default());
         for (name, bytes) in tensors {
-            let tensor = Vec::from([name.into()]);
+            let tensors = Vec::from([name.into()]);
             if bytes > max_bytes {
-                shards.push(Shard { tensors: tensor, bytes });
+                shards.push(PlannedShard { tensors, bytes, ..PlannedShard::default() });
                 continue;
             }
             if current.bytes.checked_add(bytes).is_none_or(|sum| sum > max_bytes) {
                 shards.push(core::mem::take(&mut current));
             }
-            current.tensors.extend(tensor);
+            current.tensors.extend(tensors);
             current.bytes = current.bytes.saturating_add(bytes);
         }
         let is_last = !current.tensors.is_empty() || shards.is_empty();
         shards.extend(is_last.then_some(current));
-        Self { stem: stem.into(), shards }
+        let count = shards.len();
+        for (number, shard) in (1..).zip(&mut shards) {
+            shard.file_name = match count {
+                1 => format!("{stem}.safetensors"),
+                _ => format!("{stem}-{number:05}-of-{count:05}.safetensors"),
+            };
+        }
+        Self { index_name: format!("{stem}.safetensors.index.json"), shards }
     }
 
     /// Returns the shards. There is at least one, which may be empty.
-    pub fn shards(&self) -> impl ExactSizeIterator<Item = PlannedShard<'_>> {
-        self.shards.iter().enumerate().map(|(number, shard)| PlannedShard { plan: self, shard, number })
+    pub fn shards(&self) -> impl ExactSizeIterator<Item = &PlannedShard> {
+        self.shards.iter()
     }
 
     /// Returns the length of all tensors in bytes.
@@ -95,8 +95,8 @@ impl ShardPlan {
     }
 
     /// Returns the file name of the index.
-    pub fn index_name(&self) -> String {
-        format!("{}.safetensors.index.json", self.stem)
+    pub fn index_name(&self) -> &str {
+        &self.index_name
     }
 
     /// Returns the index, with `total_size`.
@@ -107,9 +107,8 @@ impl ShardPlan {
     pub fn index(&self) -> Result<ShardIndex, EditError> {
         let mut index = ShardIndex::new();
         index.set_metadata("total_size", self.total_size())?;
-        for shard in self.shards() {
-            let name = shard.file_name();
-            shard.tensors().iter().try_for_each(|tensor| index.insert(tensor, &name))?;
+        for shard in &self.shards {
+            shard.tensors.iter().try_for_each(|tensor| index.insert(tensor, &shard.file_name))?;
         }
         Ok(index)
     }
@@ -139,7 +138,7 @@ impl ShardPlan {
     pub fn write(
         &self,
         directory: impl AsRef<Path>,
-        write: impl FnMut(PlannedShard<'_>, &Path) -> Result<(), EditError>,
+        write: impl FnMut(&PlannedShard, &Path) -> Result<(), EditError>,
     ) -> Result<PathBuf, EditError> {
         self.write_on(&System, directory.as_ref(), write)
     }
@@ -149,7 +148,7 @@ impl ShardPlan {
         &self,
         disk: &dyn Disk,
         directory: &Path,
-        write: impl FnMut(PlannedShard<'_>, &Path) -> Result<(), EditError>,
+        write: impl FnMut(&PlannedShard, &Path) -> Result<(), EditError>,
     ) -> Result<PathBuf, EditError> {
         let index = self.index().map_err(|error| error.into_kind().of(directory))?;
         let index_path = directory.join(self.index_name());
@@ -159,30 +158,26 @@ impl ShardPlan {
                 true => writing.put_index(&index).map(|()| index_path.clone()),
                 false => writing.remove_old_index().map(|()| last),
             };
-            ended.map_err(|kind| kind.of(&index_path))
+            ended.at(&index_path)
         });
         outcome.inspect_err(|_| writing.undo())
     }
 }
 
-impl<'p> PlannedShard<'p> {
+impl PlannedShard {
     /// Returns the name of its file.
-    pub fn file_name(&self) -> String {
-        let (stem, count) = (&self.plan.stem, self.plan.shards.len());
-        match count {
-            0 | 1 => format!("{stem}.safetensors"),
-            _ => format!("{stem}-{:05}-of-{count:05}.safetensors", self.number + 1),
-        }
+    pub fn file_name(&self) -> &str {
+        &self.file_name
     }
 
     /// Returns the names of its tensors, in order.
-    pub fn tensors(&self) -> &'p [String] {
-        &self.shard.tensors
+    pub fn tensors(&self) -> &[String] {
+        &self.tensors
     }
 
     /// Returns the length of its tensors in bytes.
     pub fn byte_len(&self) -> u64 {
-        self.shard.bytes
+        self.bytes
     }
 }
 
@@ -201,10 +196,9 @@ impl Writing<'_> {
         &mut self,
         plan: &ShardPlan,
         directory: &Path,
-        mut write: impl FnMut(PlannedShard<'_>, &Path) -> Result<(), EditError>,
+        mut write: impl FnMut(&PlannedShard, &Path) -> Result<(), EditError>,
     ) -> Result<PathBuf, EditError> {
-        let rejected = |kind: ShardErrorKind| EditErrorKind::from(kind).of(directory);
-        plan.shards().try_for_each(|shard| name::check(&shard.file_name())).map_err(rejected)?;
+        plan.shards().try_for_each(|shard| name::check(shard.file_name())).at(directory)?;
         let paths: Vec<PathBuf> = plan.shards().map(|shard| directory.join(shard.file_name())).collect();
         let taken: Vec<bool> = paths.iter().map(|path| self.exists(path)).collect::<Result<_, _>>()?;
         if taken.contains(&true) {
@@ -220,16 +214,16 @@ impl Writing<'_> {
     /// Checks that no new shard replaces a shard of the old index: several shards cannot be replaced
     /// atomically.
     fn check_old_model(&self, directory: &Path, new: &[PathBuf]) -> Result<(), EditError> {
-        let Some(old) = self.old_index().map_err(|kind| kind.of(self.index))? else { return Ok(()) };
+        let Some(old) = self.old_index().at(self.index)? else { return Ok(()) };
         let resolve = |path: &Path| match self.exists(path)? {
-            true => self.disk.resolve(path).map(Some).map_err(|error| cannot_open(error).of(path)),
+            true => self.disk.resolve(path).map(Some).doing("open").at(path),
             false => Ok(None),
         };
         let new: HashSet<PathBuf> =
             new.iter().filter_map(|path| resolve(path).transpose()).collect::<Result<_, _>>()?;
         for shard in old.shards() {
             if resolve(&directory.join(shard))?.is_some_and(|resolved| new.contains(&resolved)) {
-                return Err(EditErrorKind::from(ShardErrorKind::ShardInUse(shard.into())).of(directory));
+                return Err(ShardErrorKind::ShardInUse(shard.into())).at(directory);
             }
         }
         Ok(())
@@ -240,8 +234,8 @@ impl Writing<'_> {
         if stat_file(self.disk, self.index)?.is_none() {
             return Ok(None);
         }
-        let resolved = self.disk.resolve(self.index).map_err(cannot_open)?;
-        let file = self.disk.open(&resolved, false).map_err(cannot_open)?;
+        let resolved = self.disk.resolve(self.index).doing("open")?;
+        let file = self.disk.open(&resolved, false).doing("open")?;
         match read(FromStart::new(&*file), &ShardLimits::USUAL) {
             Ok(index) => Ok(Some(index)),
             Err(kind) if kind.class() == Some(Class::File) => Ok(None),
@@ -257,7 +251,7 @@ impl Writing<'_> {
     }
 
     fn exists(&self, path: &Path) -> Result<bool, EditError> {
-        stat_file(self.disk, path).map(|found| found.is_some()).map_err(|kind| kind.of(path))
+        stat_file(self.disk, path).map(|found| found.is_some()).at(path)
     }
 
     /// Removes the old index, whose model is replaced by a single file, and syncs the directory.
@@ -266,7 +260,7 @@ impl Writing<'_> {
         if stat_file(self.disk, self.index)?.is_none() {
             return Ok(());
         }
-        self.disk.remove(self.index).map_err(|error| EditErrorKind::system("remove", error))?;
+        self.disk.remove(self.index).doing("remove")?;
         let resolved = self.disk.resolve(self.index).map_err(EditErrorKind::unresolved)?;
         sync_parent(self.disk, &resolved)
     }
@@ -275,8 +269,4 @@ impl Writing<'_> {
     fn undo(&self) {
         self.new.iter().for_each(|path| drop(self.disk.remove(path)));
     }
-}
-
-fn cannot_open(error: io::Error) -> EditErrorKind {
-    EditErrorKind::system("open", error)
 }

@@ -3,7 +3,7 @@
 use super::counted::Counted;
 use super::error::ShardErrorKind;
 use super::index::ShardIndex;
-use super::limits::{ShardLimit, ShardLimits};
+use super::limits::ShardLimits;
 use super::scan::{Exceeded, Scan};
 use crate::error::EditErrorKind;
 use core::fmt;
@@ -12,9 +12,6 @@ use std::collections::HashSet;
 use std::io::{self, BufReader, Read};
 
 /// Reads an index.
-///
-/// # Errors
-/// Those of the index; those of the reader.
 pub(super) fn read(reader: impl Read, limits: &ShardLimits) -> Result<ShardIndex, EditErrorKind> {
     let mut json = serde_json::Deserializer::from_reader(BufReader::new(Scan::new(reader, limits)));
     let mut reading = Reading { index: ShardIndex::new(), limits, error: None };
@@ -24,7 +21,7 @@ pub(super) fn read(reader: impl Read, limits: &ShardLimits) -> Result<ShardIndex
         (None, Err(error)) => Err(json_error(error)),
         (None, Ok(())) => {
             let shards = reading.index.shards().len() as u64;
-            Exceeded::of(ShardLimit::Shards, limits, shards)?;
+            Exceeded::check("shards", limits.shards, shards)?;
             Ok(reading.index)
         }
     }
@@ -142,7 +139,7 @@ impl Metadata<'_, '_> {
         while map.next_key::<IgnoredAny>()?.is_some() {
             map.next_value_seed(Counted { count: &mut count, limit })?;
         }
-        let verdict = Exceeded::of(ShardLimit::Values, self.0.limits, count);
+        let verdict = Exceeded::check("values in its metadata", limit, count);
         verdict.map_err(|exceeded| self.0.reject(exceeded.into()))
     }
 }
@@ -158,7 +155,7 @@ impl WeightMap<'_, '_> {
         while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {
             count += 1;
         }
-        let verdict = Exceeded::of(ShardLimit::Tensors, self.0.limits, count);
+        let verdict = Exceeded::check("tensors", self.0.limits.tensors, count);
         verdict.map_err(|exceeded| self.0.reject(exceeded.into()))
     }
 }

@@ -1,7 +1,7 @@
 //! Applies limits to a stream of JSON before it is parsed.
 
 use super::error::ShardErrorKind;
-use super::limits::{ShardLimit, ShardLimits};
+use super::limits::ShardLimits;
 use crate::error::EditErrorKind;
 use core::fmt;
 use std::io::{self, Read};
@@ -31,7 +31,7 @@ enum ScanState {
 /// An exceeded limit, which can be wrapped in an [`io::Error`].
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Exceeded {
-    limit: ShardLimit,
+    what: &'static str,
     allowed: u64,
     needed: u64,
 }
@@ -71,13 +71,10 @@ impl<'l, R: Read> Scan<'l, R> {
     }
 
     fn exceeded(&self) -> Option<Exceeded> {
-        let found = [
-            (ShardLimit::Bytes, self.bytes),
-            (ShardLimit::Text, self.longest),
-            (ShardLimit::Depth, self.deepest),
-        ];
-        let mut found = found.into_iter().map(|(limit, needed)| Exceeded::of(limit, self.limits, needed));
-        found.find_map(Result::err)
+        Exceeded::check("bytes", self.limits.bytes, self.bytes)
+            .and_then(|()| Exceeded::check("bytes in one string", self.limits.text, self.longest))
+            .and_then(|()| Exceeded::check("levels of arrays and objects", self.limits.depth, self.deepest))
+            .err()
     }
 
     /// Reads from the inner reader, and scans the bytes.
@@ -109,20 +106,16 @@ impl<R: Read> Read for Scan<'_, R> {
 }
 
 impl Exceeded {
-    /// Checks a limit.
-    ///
-    /// # Errors
-    /// When it is exceeded.
-    pub(super) fn of(limit: ShardLimit, limits: &ShardLimits, needed: u64) -> Result<(), Self> {
-        let allowed = limit.of(limits);
-        if needed > allowed { Err(Self { limit, allowed, needed }) } else { Ok(()) }
+    /// Checks a limit on `what`.
+    pub(super) fn check(what: &'static str, allowed: u64, needed: u64) -> Result<(), Self> {
+        if needed > allowed { Err(Self { what, allowed, needed }) } else { Ok(()) }
     }
 }
 
 impl From<Exceeded> for ShardErrorKind {
     fn from(exceeded: Exceeded) -> Self {
-        let Exceeded { limit, allowed, needed } = exceeded;
-        Self::Limit { limit, allowed, needed }
+        let Exceeded { what, allowed, needed } = exceeded;
+        Self::Limit { what, allowed, needed }
     }
 }
 
