@@ -326,7 +326,9 @@ impl Disk for SimulatedDisk {
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         let mut state = self.call()?;
         if state.directories.contains(from) {
-            assert!(!state.names.contains_key(to) && !state.directories.contains(to), "target exists");
+            if state.directories.contains(to) {
+                return Err(io::ErrorKind::DirectoryNotEmpty.into());
+            }
             state.move_directories(Vec::from([(from.into(), to.into())]));
             return Ok(());
         }

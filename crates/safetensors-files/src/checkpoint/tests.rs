@@ -2,7 +2,7 @@
 
 use super::sums::SUMS;
 use super::verify::{Verified, verify};
-use super::write::{recover_checkpoint_on, write_checkpoint_on};
+use super::write::{Checkpoint, recover_checkpoint_on, write_checkpoint_on};
 use crate::disk::Disk;
 use crate::error::EditError;
 use crate::simulated::{FailurePlan, SimulatedDisk, Survival};
@@ -87,6 +87,23 @@ fn checkpoint_of_another_writer_is_kept() {
     });
     let error = io::Error::from(outcome.expect_err("it exists by now"));
     assert_eq!((error.kind(), found(&disk)), (io::ErrorKind::AlreadyExists, found(&before(true))));
+}
+
+/// Both write, one after the other, even if there was nothing when both began.
+#[test]
+fn checkpoint_of_another_writer_at_any_call_is_replaced() {
+    let (_, _, calls) = change(&before(false));
+    for at in 0..calls {
+        let disk = before(false);
+        let other = disk.clone();
+        // Without a model: this thread may hold the lock of edits.
+        disk.interleave(disk.calls() + at, move || {
+            let step = |checkpoint: &mut Checkpoint<'_>| checkpoint.write_bytes("step", b"1");
+            write_checkpoint_on(&other, target(), step).expect("no failure");
+        });
+        write(&disk, 2).expect("no failure");
+        assert!(verify(&disk, target()).is_ok() && disk.names().len() == 1 + found(&disk).len(), "{at}");
+    }
 }
 
 #[test]

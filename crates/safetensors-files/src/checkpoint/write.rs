@@ -278,15 +278,19 @@ impl<'d> Checkpoint<'d> {
 
     /// Moves the synced directory to its path.
     fn replace_target(&mut self) -> Result<(), EditErrorKind> {
-        let there = stat_replaceable(self.disk, &self.target)?;
-        if there.is_some() && !self.may_replace {
-            return Err(io::ErrorKind::AlreadyExists.into()).doing("replace");
-        }
-        if there.is_none() {
+        if stat_replaceable(self.disk, &self.target)?.is_none() {
             // This never replaces a directory with files.
-            self.disk.rename(&self.hidden, &self.target).doing("replace")?;
-            self.is_placed = true;
-            return sync_parent(self.disk, &self.target);
+            match self.disk.rename(&self.hidden, &self.target) {
+                Err(error) if is_taken(&error) => drop(stat_replaceable(self.disk, &self.target)?),
+                outcome => {
+                    outcome.doing("replace")?;
+                    self.is_placed = true;
+                    return sync_parent(self.disk, &self.target);
+                }
+            }
+        }
+        if !self.may_replace {
+            return Err(io::ErrorKind::AlreadyExists.into()).doing("replace");
         }
         let old = match self.disk.exchange(&self.hidden, &self.target) {
             Ok(()) => self.hidden.clone(),
@@ -331,6 +335,11 @@ impl core::fmt::Debug for Checkpoint<'_> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("Checkpoint").field("place", &self.target).finish_non_exhaustive()
     }
+}
+
+/// Returns whether a directory with files is in the way, which another program has put there meanwhile.
+fn is_taken(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::DirectoryNotEmpty | io::ErrorKind::AlreadyExists)
 }
 
 /// Stats the directory to replace, if it exists.
