@@ -29,18 +29,20 @@ fn too_large_tensor_has_its_own_shard() {
 
 #[test]
 fn shards_have_conventional_names() {
-    let names = |plan: &ShardPlan| plan.shards().map(|shard| shard.file_name()).collect::<Vec<_>>();
+    let names = |plan: &ShardPlan| -> Vec<String> {
+        plan.shards().map(|shard| shard.file_name().to_owned()).collect()
+    };
     let plan = ShardPlan::new("model", (0..3).map(|number| (number.to_string(), 5)), 5);
     let expected = [
         "model-00001-of-00003.safetensors",
         "model-00002-of-00003.safetensors",
         "model-00003-of-00003.safetensors",
     ];
-    assert_eq!((names(&plan).as_slice(), plan.is_sharded()), (&expected[..], true));
+    assert_eq!((names(&plan).as_slice(), plan.is_sharded()), (expected.map(String::from).as_slice(), true));
     assert_eq!((plan.index_name(), plan.total_size()), ("model.safetensors.index.json", 15));
     assert_eq!(plan.shards().map(|shard| shard.byte_len()).collect::<Vec<_>>(), [5; 3]);
     let one = ShardPlan::new("model", [("a", 5)], ShardPlan::USUAL_BYTES);
-    assert_eq!((names(&one), one.is_sharded()), (vec!["model.safetensors"], false));
+    assert_eq!((names(&one), one.is_sharded()), (vec!["model.safetensors".to_owned()], false));
 }
 
 #[test]

@@ -66,7 +66,7 @@ impl Disk for System {
     }
 
     fn rename_to_free(&self, from: &Path, to: &Path) -> io::Result<()> {
-        match rename_exclusively(from, to) {
+        match rename_with(from, to, false) {
             // The fallback: the file has two names for a moment.
             Err(error) if error.kind() == io::ErrorKind::Unsupported => {
                 fs::hard_link(from, to)?;
@@ -109,14 +109,8 @@ impl Disk for System {
         fs::remove_dir_all(path)
     }
 
-    #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
     fn exchange(&self, one: &Path, other: &Path) -> io::Result<()> {
-        rename_with(one, other, rustix::fs::RenameFlags::EXCHANGE)
-    }
-
-    #[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
-    fn exchange(&self, _: &Path, _: &Path) -> io::Result<()> {
-        Err(io::ErrorKind::Unsupported.into())
+        rename_with(one, other, true)
     }
 
     /// Some file systems, such as network ones, do not support this call.
@@ -177,24 +171,21 @@ impl Handle for File {
     }
 }
 
+/// Exchanges two names, or renames a file if the new name is free, atomically.
 #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
-fn rename_exclusively(from: &Path, to: &Path) -> io::Result<()> {
-    rename_with(from, to, rustix::fs::RenameFlags::NOREPLACE)
-}
-
-#[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
-fn rename_exclusively(_: &Path, _: &Path) -> io::Result<()> {
-    Err(io::ErrorKind::Unsupported.into())
-}
-
-#[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
-fn rename_with(from: &Path, to: &Path, flags: rustix::fs::RenameFlags) -> io::Result<()> {
-    use rustix::fs::{CWD, renameat_with};
+fn rename_with(from: &Path, to: &Path, exchanges: bool) -> io::Result<()> {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    let flags = if exchanges { RenameFlags::EXCHANGE } else { RenameFlags::NOREPLACE };
     renameat_with(CWD, from, CWD, to, flags).map_err(|error| match error {
         // File systems without this feature report an invalid flag.
         rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS => io::ErrorKind::Unsupported.into(),
         _ => error.into(),
     })
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
+fn rename_with(_: &Path, _: &Path, _: bool) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
 }
 
 fn parent_of(path: &Path) -> &Path {

@@ -281,7 +281,9 @@ impl<'d> Checkpoint<'d> {
         if stat_replaceable(self.disk, &self.target)?.is_none() {
             // This never replaces a directory with files.
             match self.disk.rename(&self.hidden, &self.target) {
-                Err(error) if is_taken(&error) => drop(stat_replaceable(self.disk, &self.target)?),
+                Err(error) if is_taken(&error) => {
+                    stat_replaceable(self.disk, &self.target)?;
+                }
                 outcome => {
                     outcome.doing("replace")?;
                     self.is_placed = true;

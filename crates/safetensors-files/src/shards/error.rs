@@ -190,6 +190,8 @@ impl ShardErrorKind {
     }
 }
 
+impl core::error::Error for ShardErrorKind {}
+
 /// Writes the number of tensors if there is more than one.
 struct More(usize);
 

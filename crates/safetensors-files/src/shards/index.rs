@@ -3,11 +3,12 @@
 use super::compare::compare;
 use super::error::ShardErrorKind;
 use super::limits::ShardLimits;
-use super::scan::Exceeded;
-use super::{name, read, write};
+use super::scan::check;
+use super::{read, write};
 use crate::atomic::{Hidden, Replacement, stat_file};
 use crate::disk::Disk;
 use crate::error::{At, Doing, EditError, EditErrorKind};
+use crate::name::unsafe_reason;
 use crate::system::System;
 use core::fmt;
 use embedded_safetensors::index::OwnedIndex;
@@ -76,7 +77,7 @@ impl ShardIndex {
 
     fn open_file(path: &Path, limits: &ShardLimits) -> Result<Self, EditErrorKind> {
         let len = stat_file(&System, path)?.map_or(0, |stat| stat.version.len);
-        Exceeded::check("bytes", limits.bytes, len)?;
+        check("bytes", limits.bytes, len)?;
         let file = File::open(path).doing("open")?;
         read::read(file, limits)
     }
@@ -120,7 +121,7 @@ impl ShardIndex {
     pub(super) fn add(&mut self, tensor: String, shard: &str) -> Result<(), ShardErrorKind> {
         let known = self.numbers.get(shard).copied();
         if known.is_none() {
-            name::check(shard)?;
+            check_name(shard)?;
         }
         let (order, number) = (self.tensors.len(), known.unwrap_or(self.shards.len()));
         match self.tensors.entry(tensor) {
@@ -240,6 +241,13 @@ impl ShardIndex {
         file.file().write_at(0, &text).doing("write")?;
         file.close()
     }
+}
+
+/// Rejects a name that leads, on this system or another, to something other than a file in the directory of
+/// the index or below it.
+pub(super) fn check_name(name: &str) -> Result<(), ShardErrorKind> {
+    let rejected = |reason| Err(ShardErrorKind::UnsafeName { name: name.into(), reason });
+    unsafe_reason(name).map_or(Ok(()), rejected)
 }
 
 /// Returns the number of bytes if the key is `total_size`.

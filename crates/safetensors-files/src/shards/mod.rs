@@ -3,7 +3,7 @@
 //!
 //! [`ShardedModel`] reads such a model; [`ShardPlan`] divides one.
 
-// An index is untrusted, and names files: `name` checks that the names are safe. It may be long: `scan`
+// An index is untrusted, and names files: only safe names are accepted. It may be long: `scan`
 // applies limits before parsing, `read` parses it as a stream, `counted` limits the number of values. `write`
 // writes it as Python does. `compare` compares it with the shards.
 
@@ -13,7 +13,6 @@ pub(crate) mod error;
 pub(crate) mod index;
 pub(crate) mod limits;
 pub(crate) mod model;
-mod name;
 pub(crate) mod plan;
 mod read;
 mod scan;

@@ -1,9 +1,8 @@
 //! Divides tensors among shards, and writes the shards in a safe order.
 
 use super::error::ShardErrorKind;
-use super::index::ShardIndex;
+use super::index::{ShardIndex, check_name};
 use super::limits::ShardLimits;
-use super::name;
 use super::read::read;
 use crate::atomic::{stat_file, sync_parent};
 use crate::disk::{Disk, FromStart};
@@ -198,7 +197,7 @@ impl Writing<'_> {
         directory: &Path,
         mut write: impl FnMut(&PlannedShard, &Path) -> Result<(), EditError>,
     ) -> Result<PathBuf, EditError> {
-        plan.shards().try_for_each(|shard| name::check(shard.file_name())).at(directory)?;
+        plan.shards().try_for_each(|shard| check_name(shard.file_name())).at(directory)?;
         let paths: Vec<PathBuf> = plan.shards().map(|shard| directory.join(shard.file_name())).collect();
         let taken: Vec<bool> = paths.iter().map(|path| self.exists(path)).collect::<Result<_, _>>()?;
         if taken.contains(&true) {

@@ -4,7 +4,7 @@ use super::counted::Counted;
 use super::error::ShardErrorKind;
 use super::index::ShardIndex;
 use super::limits::ShardLimits;
-use super::scan::{Exceeded, Scan};
+use super::scan::{Scan, check};
 use crate::error::EditErrorKind;
 use core::fmt;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
@@ -15,13 +15,13 @@ use std::io::{self, BufReader, Read};
 pub(super) fn read(reader: impl Read, limits: &ShardLimits) -> Result<ShardIndex, EditErrorKind> {
     let mut json = serde_json::Deserializer::from_reader(BufReader::new(Scan::new(reader, limits)));
     let mut reading = Reading { index: ShardIndex::new(), limits, error: None };
-    let outcome = Root(&mut reading).deserialize(&mut json).and_then(|()| json.end());
+    let outcome = Object(Part::Root, &mut reading).deserialize(&mut json).and_then(|()| json.end());
     match (reading.error, outcome) {
         (Some(kind), _) => Err(kind.into()),
         (None, Err(error)) => Err(json_error(error)),
         (None, Ok(())) => {
             let shards = reading.index.shards().len() as u64;
-            Exceeded::check("shards", limits.shards, shards)?;
+            check("shards", limits.shards, shards)?;
             Ok(reading.index)
         }
     }
@@ -30,7 +30,7 @@ pub(super) fn read(reader: impl Read, limits: &ShardLimits) -> Result<ShardIndex
 fn json_error(error: serde_json::Error) -> EditErrorKind {
     if error.is_io() {
         let error = io::Error::from(error);
-        return match error.downcast::<Exceeded>() {
+        return match error.downcast::<ShardErrorKind>() {
             Ok(exceeded) => exceeded.into(),
             Err(error) => EditErrorKind::system("read", error),
         };
@@ -57,54 +57,58 @@ impl Reading<'_> {
     }
 }
 
-/// Reads the entire index.
-struct Root<'r, 'l>(&'r mut Reading<'l>);
-/// Reads the value of `metadata`.
-struct Metadata<'r, 'l>(&'r mut Reading<'l>);
-/// Reads the value of `weight_map`.
-struct WeightMap<'r, 'l>(&'r mut Reading<'l>);
+/// Reads an object of the index.
+struct Object<'r, 'l>(Part, &'r mut Reading<'l>);
 
-/// Implements a seed that visits an object; by `deserialize_option` also `null`, which counts as absent.
-macro_rules! object {
-    ($($name:ident: $method:ident, $expected:literal;)*) => {$(
-        impl<'de> DeserializeSeed<'de> for $name<'_, '_> {
-            type Value = ();
-
-            fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-                deserializer.$method(self)
-            }
-        }
-
-        impl<'de> Visitor<'de> for $name<'_, '_> {
-            type Value = ();
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str($expected)
-            }
-
-            fn visit_none<E>(self) -> Result<(), E> {
-                Ok(())
-            }
-
-            fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-                deserializer.deserialize_map(self)
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<(), A::Error> {
-                self.read(map)
-            }
-        }
-    )*};
+#[derive(Clone, Copy)]
+enum Part {
+    Root,
+    Metadata,
+    WeightMap,
 }
 
-object! {
-    Root: deserialize_map, "an object with \"weight_map\"";
-    Metadata: deserialize_option, "an object with the model's metadata";
-    WeightMap: deserialize_map, "an object that maps tensor names to shard names";
+impl<'de> DeserializeSeed<'de> for Object<'_, '_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        match self.0 {
+            // `null` counts as absent.
+            Part::Metadata => deserializer.deserialize_option(self),
+            _ => deserializer.deserialize_map(self),
+        }
+    }
 }
 
-impl Root<'_, '_> {
-    fn read<'de, A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+impl<'de> Visitor<'de> for Object<'_, '_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.0 {
+            Part::Root => "an object with \"weight_map\"",
+            Part::Metadata => "an object with the model's metadata",
+            Part::WeightMap => "an object that maps tensor names to shard names",
+        })
+    }
+
+    fn visit_none<E>(self) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_map(self)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<(), A::Error> {
+        match self.0 {
+            Part::Root => self.1.root(map),
+            Part::Metadata => self.1.metadata(map),
+            Part::WeightMap => self.1.weight_map(map),
+        }
+    }
+}
+
+impl Reading<'_> {
+    fn root<'de, A: MapAccess<'de>>(&mut self, mut map: A) -> Result<(), A::Error> {
         let (mut has_metadata, mut has_weights) = (false, false);
         while let Some(key) = map.next_key::<String>()? {
             let is_duplicate = match key.as_str() {
@@ -113,49 +117,45 @@ impl Root<'_, '_> {
                 _ => false,
             };
             match key.as_str() {
-                _ if is_duplicate => return Err(self.0.reject(ShardErrorKind::Duplicate(key))),
-                "metadata" => map.next_value_seed(Metadata(&mut *self.0))?,
-                "weight_map" => map.next_value_seed(WeightMap(&mut *self.0))?,
+                _ if is_duplicate => return Err(self.reject(ShardErrorKind::Duplicate(key))),
+                "metadata" => map.next_value_seed(Object(Part::Metadata, self))?,
+                "weight_map" => map.next_value_seed(Object(Part::WeightMap, self))?,
                 _ => drop(map.next_value::<IgnoredAny>()?),
             }
         }
         if has_weights { Ok(()) } else { Err(A::Error::custom("it has no \"weight_map\"")) }
     }
-}
 
-impl Metadata<'_, '_> {
-    fn read<'de, A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        let (mut seen, mut count, limit) = (HashSet::new(), 0, self.0.limits.values);
+    fn metadata<'de, A: MapAccess<'de>>(&mut self, mut map: A) -> Result<(), A::Error> {
+        let (mut seen, mut count, limit) = (HashSet::new(), 0, self.limits.values);
         while count < limit {
             let Some(key) = map.next_key::<String>()? else { return Ok(()) };
             if !seen.insert(key.clone()) {
-                return Err(self.0.reject(ShardErrorKind::Duplicate(key)));
+                return Err(self.reject(ShardErrorKind::Duplicate(key)));
             }
             let value = map.next_value_seed(Counted { count: &mut count, limit })?;
             if count <= limit {
-                self.0.index.add_metadata(key, value).map_err(|kind| self.0.reject(kind))?;
+                self.index.add_metadata(key, value).map_err(|kind| self.reject(kind))?;
             }
         }
         while map.next_key::<IgnoredAny>()?.is_some() {
             map.next_value_seed(Counted { count: &mut count, limit })?;
         }
-        let verdict = Exceeded::check("values in its metadata", limit, count);
-        verdict.map_err(|exceeded| self.0.reject(exceeded.into()))
+        let verdict = check("values in its metadata", limit, count);
+        verdict.map_err(|kind| self.reject(kind))
     }
-}
 
-impl WeightMap<'_, '_> {
-    fn read<'de, A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+    fn weight_map<'de, A: MapAccess<'de>>(&mut self, mut map: A) -> Result<(), A::Error> {
         let mut count = 0;
-        while count < self.0.limits.tensors {
+        while count < self.limits.tensors {
             let Some((tensor, shard)) = map.next_entry::<String, String>()? else { return Ok(()) };
-            self.0.index.add(tensor, &shard).map_err(|kind| self.0.reject(kind))?;
+            self.index.add(tensor, &shard).map_err(|kind| self.reject(kind))?;
             count += 1;
         }
         while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {
             count += 1;
         }
-        let verdict = Exceeded::check("tensors", self.0.limits.tensors, count);
-        verdict.map_err(|exceeded| self.0.reject(exceeded.into()))
+        let verdict = check("tensors", self.limits.tensors, count);
+        verdict.map_err(|kind| self.reject(kind))
     }
 }

@@ -2,8 +2,6 @@
 
 use super::error::ShardErrorKind;
 use super::limits::ShardLimits;
-use crate::error::EditErrorKind;
-use core::fmt;
 use std::io::{self, Read};
 
 /// Forwards bytes until a limit is exceeded. Then it reads the rest, to report the value that would be
@@ -26,14 +24,6 @@ enum ScanState {
     Inside,
     /// After a backslash.
     Escape,
-}
-
-/// An exceeded limit, which can be wrapped in an [`io::Error`].
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Exceeded {
-    what: &'static str,
-    allowed: u64,
-    needed: u64,
 }
 
 impl<'l, R: Read> Scan<'l, R> {
@@ -70,10 +60,10 @@ impl<'l, R: Read> Scan<'l, R> {
         };
     }
 
-    fn exceeded(&self) -> Option<Exceeded> {
-        Exceeded::check("bytes", self.limits.bytes, self.bytes)
-            .and_then(|()| Exceeded::check("bytes in one string", self.limits.text, self.longest))
-            .and_then(|()| Exceeded::check("levels of arrays and objects", self.limits.depth, self.deepest))
+    fn exceeded(&self) -> Option<ShardErrorKind> {
+        check("bytes", self.limits.bytes, self.bytes)
+            .and_then(|()| check("bytes in one string", self.limits.text, self.longest))
+            .and_then(|()| check("levels of arrays and objects", self.limits.depth, self.deepest))
             .err()
     }
 
@@ -105,30 +95,7 @@ impl<R: Read> Read for Scan<'_, R> {
     }
 }
 
-impl Exceeded {
-    /// Checks a limit on `what`.
-    pub(super) fn check(what: &'static str, allowed: u64, needed: u64) -> Result<(), Self> {
-        if needed > allowed { Err(Self { what, allowed, needed }) } else { Ok(()) }
-    }
+/// Checks a limit on `what`.
+pub(super) fn check(what: &'static str, allowed: u64, needed: u64) -> Result<(), ShardErrorKind> {
+    if needed > allowed { Err(ShardErrorKind::Limit { what, allowed, needed }) } else { Ok(()) }
 }
-
-impl From<Exceeded> for ShardErrorKind {
-    fn from(exceeded: Exceeded) -> Self {
-        let Exceeded { what, allowed, needed } = exceeded;
-        Self::Limit { what, allowed, needed }
-    }
-}
-
-impl From<Exceeded> for EditErrorKind {
-    fn from(exceeded: Exceeded) -> Self {
-        ShardErrorKind::from(exceeded).into()
-    }
-}
-
-impl fmt::Display for Exceeded {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        ShardErrorKind::from(*self).fmt(f)
-    }
-}
-
-impl core::error::Error for Exceeded {}
