@@ -195,7 +195,7 @@ impl ModelFile {
             let free = bytes.get_mut(len..).unwrap_or_default();
             let read = self.file.read(offset, free, Some(range.end)).await?;
             if read == 0 {
-                return error(RemoteErrorKind::WrongLength { announced: range.end, found: offset });
+                return error(RemoteErrorKind::wrong_length(range.end, offset));
             }
             bytes.truncate(len + read);
         }
@@ -225,8 +225,8 @@ impl ModelFile {
     }
 
     /// Returns the file, and the tensors and the metadata.
-    pub fn into_parts(self) -> (RemoteFile, OwnedIndex) {
-        (self.file.into_inner(), self.index)
+    pub fn into_parts(self) -> (SharedFile, OwnedIndex) {
+        (self.file, self.index)
     }
 
     /// Returns the file.
@@ -296,10 +296,8 @@ impl RemoteModel {
     /// how quantised weights are packed.
     pub fn parameters(&self, config: Option<&serde_json::Value>) -> Parameters {
         let quantization = config.map(Quantization::of).unwrap_or_default();
-        let files = self.files.iter().map(|file| file.index.tensors().map(Entry::of).collect());
-        let files: Vec<Vec<Entry<'_>>> = files.collect();
-        let files: Vec<&[Entry<'_>]> = files.iter().map(Vec::as_slice).collect();
-        Parameters::of(&files, &quantization)
+        let tensors = self.files.iter().flat_map(|file| file.index.tensors().map(Entry::of));
+        Parameters::of(&tensors.collect::<Vec<_>>(), &quantization)
     }
 }
 

@@ -140,11 +140,6 @@ impl SharedFile {
         self.len_by_header
     }
 
-    /// Returns the file, for a single reader.
-    pub fn into_inner(self) -> RemoteFile {
-        self.first.into_inner()
-    }
-
     /// Announces the tensors that are going to be read, each a range of the file, in any order. It stays
     /// until the next call.
     pub fn expect(&self, tensors: impl IntoIterator<Item = Range<u64>>) {

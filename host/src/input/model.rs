@@ -348,7 +348,7 @@ fn open_remote_shards(context: &Context, path: &Path, url: &Url) -> Result<Model
     let parts = model.into_files().into_iter().map(|file| {
         let (path, name) = (without_query(&url.sibling(file.name())).into(), file.name().to_owned());
         let (file, index) = file.into_parts();
-        Part::Remote { path, name, file: Arc::new(SharedFile::new(file)), index }
+        Part::Remote { path, name, file: Arc::new(file), index }
     });
     Ok(Model { index_text, ..Model::of(path, parts.collect(), Some(index)) })
 }

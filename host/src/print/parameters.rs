@@ -36,13 +36,9 @@ impl Unpacked {
             Ok(Some(config)) => Quantization::of(&config),
             Err(reason) => return Self::Unknown(reason),
         };
-        let mut files: Vec<Vec<Entry<'_>>> = model.parts().iter().map(|_| Vec::new()).collect();
-        for tensor in tensors {
-            files[model.part_of(tensor)].push(Entry::of(**tensor));
-        }
-        let files: Vec<&[Entry<'_>]> = files.iter().map(Vec::as_slice).collect();
-        let counted = Parameters::of(&files, &config);
-        match counted == Parameters::of(&files, &Quantization::default()) {
+        let entries: Vec<Entry<'_>> = tensors.iter().map(|tensor| Entry::of(**tensor)).collect();
+        let counted = Parameters::of(&entries, &config);
+        match counted == Parameters::of(&entries, &Quantization::default()) {
             true => Self::No,
             false => Self::Counted(counted),
         }

@@ -4,7 +4,7 @@ use super::Entry;
 use super::quantization::{integer, module, suffix};
 use embedded_safetensors::Dtype;
 use serde_json::{Map, Value};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// How the weights of a module are packed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,27 +13,20 @@ pub(super) struct Layout {
     pub(super) is_affine: bool,
 }
 
-/// The modules whose weights are packed.
-pub(super) struct Packed(HashSet<String>);
-
-impl Packed {
-    pub(super) fn contains(&self, module: &str) -> bool {
-        self.0.contains(module)
-    }
-}
-
-/// Whether a configuration, or one of a module in it, is one of MLX.
+/// Whether a configuration, or one of a module in it, is one of MLX, which names no method.
 pub(super) fn is_valid(config: &Map<String, Value>) -> bool {
+    let is_mlx = |method: &Value| method.as_str().is_some_and(|method| method.eq_ignore_ascii_case("mlx"));
     let is_layout = |config: &Map<String, Value>| {
         ["bits", "group_size", "mode"].iter().any(|name| config.contains_key(*name))
             && layout(config, config.get("mode")).is_some()
     };
-    is_layout(config) || config.values().filter_map(Value::as_object).any(is_layout)
+    config.get("quant_method").is_none_or(is_mlx)
+        && (is_layout(config) || config.values().filter_map(Value::as_object).any(is_layout))
 }
 
-/// The layout of a tensor: that of its module, or else that of the model.
-pub(super) fn layout_of(config: &Map<String, Value>, tensor: &str) -> Option<Layout> {
-    match config.get(module(tensor)) {
+/// The layout of a module, or else that of the model.
+fn layout_of(config: &Map<String, Value>, module: &str) -> Option<Layout> {
+    match config.get(module) {
         Some(Value::Bool(false)) => None,
         Some(Value::Object(of_module)) => layout(of_module, of_module.get("mode")),
         // A list is an object without these members.
@@ -46,10 +39,7 @@ pub(super) fn layout_of(config: &Map<String, Value>, tensor: &str) -> Option<Lay
 /// Reads a layout; only those that MLX has are valid.
 fn layout(config: &Map<String, Value>, mode: Option<&Value>) -> Option<Layout> {
     let get = |name: &str| config.get(name).filter(|value| !value.is_null());
-    let mode = match mode {
-        None => "affine".to_owned(),
-        Some(mode) => mode.as_str()?.to_lowercase(),
-    };
+    let mode = mode.map_or(Some("affine".to_owned()), |mode| Some(mode.as_str()?.to_lowercase()))?;
     let (usual_bits, usual_size) = match mode.as_str() {
         "affine" => (4, 64),
         "mxfp4" => (4, 32),
@@ -68,16 +58,16 @@ fn layout(config: &Map<String, Value>, mode: Option<&Value>) -> Option<Layout> {
 }
 
 /// Finds the modules with packed weights in `U32` and with scales; affine ones have zero points, too.
-pub(super) fn packed_modules(config: &Map<String, Value>, files: &[&[Entry<'_>]]) -> Packed {
-    let entries = || files.iter().flat_map(|file| file.iter());
+pub(super) fn packed_modules<'t>(
+    config: &Map<String, Value>,
+    tensors: &[Entry<'t>],
+) -> HashMap<&'t str, Layout> {
     let with = |name: &str| -> HashSet<&str> {
-        entries().filter(|entry| suffix(entry.name) == name).map(|entry| module(entry.name)).collect()
+        tensors.iter().filter(|entry| suffix(entry.name) == name).map(|entry| module(entry.name)).collect()
     };
     let (scales, biases) = (with("scales"), with("biases"));
-    let weights = entries().filter(|entry| suffix(entry.name) == "weight" && entry.dtype == Dtype::U32);
-    let modules = weights.map(|entry| (module(entry.name), layout_of(config, entry.name)));
-    let is_packed = |(module, layout): &(&str, Option<Layout>)| {
-        scales.contains(module) && layout.is_some_and(|layout| !layout.is_affine || biases.contains(module))
-    };
-    Packed(modules.filter(is_packed).map(|(module, _)| module.to_owned()).collect())
+    let weights = tensors.iter().filter(|entry| suffix(entry.name) == "weight" && entry.dtype == Dtype::U32);
+    let modules = weights.map(|entry| module(entry.name)).filter(|module| scales.contains(module));
+    let packed = modules.filter_map(|module| Some((module, layout_of(config, module)?)));
+    packed.filter(|(module, layout)| !layout.is_affine || biases.contains(module)).collect()
 }

@@ -10,12 +10,12 @@
 //!
 //! let config = serde_json::json!({"quantization_config": {"quant_method": "gptq", "bits": 4}});
 //! let entry = |name, dtype, dims| Entry { name, dtype, dims };
-//! let file = [
+//! let tensors = [
 //!     entry("q_proj.qweight", Dtype::I32, &[512, 4096][..]),
 //!     entry("q_proj.scales", Dtype::F16, &[32, 4096]),
 //!     entry("norm.weight", Dtype::F16, &[4096]),
 //! ];
-//! let counted = Parameters::of(&[&file], &Quantization::of(&config));
+//! let counted = Parameters::of(&tensors, &Quantization::of(&config));
 //! assert_eq!(counted.by_dtype(), [(Dtype::I32, 4096 * 4096), (Dtype::F16, 4096)]);
 //! assert_eq!(counted.total(), 4096 * 4096 + 4096);
 //! ```
@@ -29,6 +29,7 @@ use embedded_safetensors::Dtype;
 use embedded_safetensors::index::IndexedTensor;
 
 pub use quantization::Quantization;
+use rules::Rules;
 
 /// What counting needs to know of a tensor.
 #[derive(Clone, Copy, Debug)]
@@ -61,12 +62,11 @@ pub struct Parameters {
 }
 
 impl Parameters {
-    /// Counts the parameters of the files of a model.
-    pub fn of(files: &[&[Entry<'_>]], quantization: &Quantization) -> Self {
-        let packed = quantization.packed_modules(files);
-        let mut counted = Self::default();
-        for entry in files.iter().flat_map(|file| file.iter()) {
-            if let Some(count) = rules::count(entry, quantization, packed.as_ref()) {
+    /// Counts the parameters of the tensors of a model, in all of its files.
+    pub fn of(tensors: &[Entry<'_>], quantization: &Quantization) -> Self {
+        let (rules, mut counted) = (Rules::of(tensors, quantization), Self::default());
+        for entry in tensors {
+            if let Some(count) = rules.count(entry) {
                 counted.add(entry.dtype, count);
             }
         }
