@@ -110,39 +110,12 @@ pub enum RemoteErrorKind {
         /// [`Options::max_retry_delay`](crate::Options::max_retry_delay).
         limit: Duration,
     },
-    /// More redirects than this limit, [`Options::max_redirects`](crate::Options::max_redirects).
-    Redirects(u32),
     /// A redirect that is not followed, for this reason.
-    Redirect(&'static str),
-    /// The reply has this encoding, although that was excluded.
-    Compressed(String),
-    /// The reply is not HTTP, or in a form that was not requested, for this reason.
+    Redirect(String),
+    /// The reply is not HTTP, or not the requested bytes, for this reason.
     Reply(String),
-    /// The reply has other bytes than the requested ones.
-    WrongRange {
-        /// The first and the last requested byte.
-        requested: (u64, u64),
-        /// What `Content-Range` says.
-        found: String,
-    },
-    /// The reply has more or fewer bytes than it announces.
-    WrongLength {
-        /// The bytes that were announced.
-        announced: u64,
-        /// The bytes that were there, at least.
-        found: u64,
-    },
-    /// The server does not tell how long the file is.
-    NoLength,
-    /// The file is no longer the one that was opened.
-    Changed {
-        /// What differs.
-        what: &'static str,
-        /// What it was.
-        before: String,
-        /// What it is.
-        now: String,
-    },
+    /// The file is no longer the one that was opened: this differs.
+    Changed(String),
     /// The server does not support ranges, and so the file cannot be read at this offset.
     NoRanges {
         /// The requested offset.
@@ -178,6 +151,17 @@ pub enum RemoteErrorKind {
     Config(String),
 }
 
+impl RemoteErrorKind {
+    pub(crate) fn changed(what: &str, before: impl fmt::Display, now: impl fmt::Display) -> Self {
+        Self::Changed(format!("its {what} was {before} and is {now}"))
+    }
+
+    /// The reply or its part ends elsewhere than announced.
+    pub(crate) fn wrong_length(announced: u64, found: u64) -> Self {
+        Self::Reply(format!("it announced {announced} bytes and has {found}"))
+    }
+}
+
 impl fmt::Display for RemoteError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.url, self.kind)?;
@@ -208,32 +192,10 @@ impl fmt::Display for RemoteErrorKind {
                 let limit = limit.as_secs_f64();
                 write!(f, "the server answers {status} and asks to wait {seconds} s, the limit is {limit} s")
             }
-            Self::Redirects(limit) => write!(f, "more than {limit} redirects"),
             Self::Redirect(reason) => write!(f, "a redirect is not followed: {reason}"),
-            Self::Compressed(encoding) => {
-                write!(f, "the server sent the file compressed ({encoding:?}), which was not requested")
-            }
             Self::Reply(reason) => write!(f, "the reply of the server is invalid: {reason}"),
             Self::WebPage => f.write_str("the server sent a web page instead of the file"),
-            Self::NoLength => f.write_str("the server does not tell the length of the file"),
-            other => other.write_data_error(f),
-        }
-    }
-}
-
-impl RemoteErrorKind {
-    /// The sentences about bytes and models.
-    fn write_data_error(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::WrongRange { requested: (first, last), found } => {
-                write!(f, "requested bytes {first}-{last}, and the server sent {found:?}")
-            }
-            Self::WrongLength { announced, found } => {
-                write!(f, "the server announced {announced} bytes and sent {found}")
-            }
-            Self::Changed { what, before, now } => {
-                write!(f, "the file changed while it was read: its {what} was {before} and is {now}")
-            }
+            Self::Changed(what) => write!(f, "the file changed while it was read: {what}"),
             Self::NoRanges { offset, position, limit } => write!(
                 f,
                 "the server does not support ranges: byte {offset} cannot be read after byte {position}, \
@@ -249,7 +211,6 @@ impl RemoteErrorKind {
             Self::Format(error) => write!(f, "{error}"),
             Self::Index(error) => write!(f, "the index is invalid: {error}"),
             Self::Config(reason) => write!(f, "config.json is invalid: {reason}"),
-            _ => Ok(()),
         }
     }
 }

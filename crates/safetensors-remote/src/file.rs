@@ -189,7 +189,7 @@ impl RemoteFile {
             more = reply.body.surplus(limit).await as u64;
         }
         let (announced, found) = (position, position.saturating_add(more));
-        if more == 0 { Ok(()) } else { Err(self.error(RemoteErrorKind::WrongLength { announced, found })) }
+        if more == 0 { Ok(()) } else { Err(self.error(RemoteErrorKind::wrong_length(announced, found))) }
     }
 
     /// After the last read: the connection of a reply that has been read to its end can be used again.
@@ -356,8 +356,8 @@ impl RemoteFile {
         if self.has_ranges == answer.reply.has_range {
             return Ok(());
         }
-        let (before, now) = (words(self.has_ranges).into(), words(answer.reply.has_range).into());
-        Err(self.error(RemoteErrorKind::Changed { what: "reply", before, now }))
+        let (before, now) = (words(self.has_ranges), words(answer.reply.has_range));
+        Err(self.error(RemoteErrorKind::changed("reply", before, now)))
     }
 
     fn accept(&mut self, answer: Answer) {
@@ -399,7 +399,7 @@ impl RemoteFile {
             Some(announced) if found > announced => {
                 self.reply = None;
                 self.piece.clear();
-                Err(self.error(RemoteErrorKind::WrongLength { announced, found }))
+                Err(self.error(RemoteErrorKind::wrong_length(announced, found)))
             }
             _ => Ok(None),
         }

@@ -1,4 +1,4 @@
-//! Threads: opens the shards of a model, several at a time.
+//! Threads: opens the shards of a model, several at a time, and ends the work of a client.
 
 use crate::client::Client;
 use crate::error::RemoteError;
@@ -18,10 +18,6 @@ impl<T> Mutex<T> {
     pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
-
-    pub(crate) fn into_inner(self) -> T {
-        self.0.into_inner().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 /// Opens all files. The first error, in the order of the files, stops the rest.
@@ -35,4 +31,15 @@ pub(crate) fn open_all(client: &Client, files: Vec<(Url, String)>) -> Result<Vec
         Ok(())
     })?;
     Ok(opened)
+}
+
+impl Client {
+    /// Ends all requests and delays of this client and its clones, also those of other threads, and rejects
+    /// all that follow: they fail with [`RemoteErrorKind::Stopped`](crate::RemoteErrorKind::Stopped). Only
+    /// the search for an address and the first step of a connection go on until their timeout.
+    ///
+    /// In the asynchronous form, drop the future instead.
+    pub fn stop(&self) {
+        self.transport().stop();
+    }
 }

@@ -1,5 +1,6 @@
 //! Which proxy a request takes.
 
+use crate::location::Location;
 use crate::url::Url;
 use std::fmt;
 use ureq::{Proxy, ProxyProtocol};
@@ -51,7 +52,7 @@ impl Proxies {
             matches!(protocol, Ok(ProxyProtocol::Http | ProxyProtocol::Https))
         };
         let mut proxies = [&self.http, &self.https].into_iter().flatten();
-        proxies.find(|proxy| !is_http(proxy)).map_or(Ok(()), |proxy| Err(without_password(proxy)))
+        proxies.find(|proxy| !is_http(proxy)).map_or(Ok(()), |proxy| Err(Location::shown(proxy)))
     }
 
     fn is_direct(&self, url: &Url) -> bool {
@@ -63,8 +64,8 @@ impl Proxies {
 impl fmt::Debug for Proxies {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Proxies")
-            .field("http", &self.http.as_deref().map(without_password))
-            .field("https", &self.https.as_deref().map(without_password))
+            .field("http", &self.http.as_deref().map(Location::shown))
+            .field("https", &self.https.as_deref().map(Location::shown))
             .field("no_proxy", &self.no_proxy)
             .finish()
     }
@@ -73,11 +74,6 @@ impl fmt::Debug for Proxies {
 fn with_scheme(proxy: String) -> String {
     let proxy = proxy.trim();
     if proxy.contains("://") { proxy.to_owned() } else { format!("http://{proxy}") }
-}
-
-fn without_password(proxy: &str) -> String {
-    let (scheme, rest) = proxy.split_once("://").unwrap_or(("", proxy));
-    format!("{scheme}://{}", rest.rsplit('@').next().unwrap_or(rest))
 }
 
 fn matches(entry: &str, url: &Url) -> bool {
@@ -137,7 +133,7 @@ mod tests {
         for (proxy, expected) in [
             ("http://p:1", Ok(())),
             ("https://user:secret@p", Ok(())),
-            ("socks5://user:secret@p:1", Err("socks5://p:1".to_owned())),
+            ("socks5://user:secret@p:1", Err("socks5://…@p:1".to_owned())),
             ("http://", Err("http://".to_owned())),
         ] {
             assert_eq!(of(&[("ALL_PROXY", proxy)]).check(), expected);

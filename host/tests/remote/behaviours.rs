@@ -33,7 +33,7 @@ fn every_command_reports_a_bad_server_in_one_sentence() {
         (|file, _, wire| Reply::new(file).status(501).send(wire), "the server answers 501 Not Implemented"),
         (
             |file, request, wire| part(file, request).set("Content-Encoding", "gzip").send(wire),
-            "the server sent the file compressed (\"gzip\"), which was not requested",
+            "the reply of the server is invalid: it is compressed (\"gzip\"), which was not requested",
         ),
         (
             |file, request, wire| part(file, request).without("Content-Range").send(wire),

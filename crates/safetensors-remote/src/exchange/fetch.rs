@@ -168,7 +168,8 @@ impl<'a> Fetch<'a> {
 
     fn redirect(&mut self, location: &str) -> Step {
         if self.redirects >= self.options.max_redirects {
-            return self.fail(RemoteErrorKind::Redirects(self.options.max_redirects));
+            let reason = format!("more than {} in a row", self.options.max_redirects);
+            return self.fail(RemoteErrorKind::Redirect(reason));
         }
         let next = match self.route.at.join(location) {
             Ok(next) if self.route.at.is_https() && !next.is_https() => Err("it leads from https to http"),
@@ -180,7 +181,7 @@ impl<'a> Fetch<'a> {
                 self.route.at = next;
                 Step::Send
             }
-            Err(reason) => self.fail(RemoteErrorKind::Redirect(reason)),
+            Err(reason) => self.fail(RemoteErrorKind::Redirect(reason.to_owned())),
         }
     }
 

@@ -11,6 +11,7 @@ mod tests;
 
 use crate::error::RemoteErrorKind;
 use http::HeaderMap;
+use std::fmt::Display;
 
 /// A range of bytes, of which the last one is included, as in HTTP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,24 +50,22 @@ impl Version {
 
     /// Compares this version with a later one. What only one of them has is not compared.
     fn check(&self, now: &Self) -> Result<(), RemoteErrorKind> {
-        let changed = |what, before: String, now: String| Err(RemoteErrorKind::Changed { what, before, now });
-        match (self.total, now.total) {
-            (Some(before), Some(now)) if before != now => {
-                return changed("length", before.to_string(), now.to_string());
-            }
-            _ => {}
-        }
+        compare("length", self.total, now.total)?;
         match (&self.etag, &now.etag) {
-            (Some(before), Some(now)) if before == now => return Ok(()),
-            (Some(before), Some(now)) => return changed("ETag", before.clone(), now.clone()),
-            _ => {}
+            (Some(before), Some(now)) => compare("ETag", Some(before), Some(now)),
+            _ => compare("Last-Modified", self.last_modified.as_ref(), now.last_modified.as_ref()),
         }
-        match (&self.last_modified, &now.last_modified) {
-            (Some(before), Some(now)) if before != now => {
-                changed("Last-Modified", before.clone(), now.clone())
-            }
-            _ => Ok(()),
-        }
+    }
+}
+
+fn compare<T: PartialEq + Display>(
+    what: &str,
+    before: Option<T>,
+    now: Option<T>,
+) -> Result<(), RemoteErrorKind> {
+    match (before, now) {
+        (Some(before), Some(now)) if before != now => Err(RemoteErrorKind::changed(what, before, now)),
+        _ => Ok(()),
     }
 }
 

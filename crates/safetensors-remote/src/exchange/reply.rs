@@ -53,7 +53,7 @@ pub(crate) fn meaning_of(head: &Head, asked: Option<Span>, known: Option<&Versio
 fn moved(head: &Head) -> Meaning {
     match head.get("location") {
         Some(location) if !location.is_empty() => Meaning::Moved(location.to_owned()),
-        _ => Meaning::Fail(RemoteErrorKind::Redirect("it has no Location")),
+        _ => Meaning::Fail(RemoteErrorKind::Redirect("it has no Location".into())),
     }
 }
 
@@ -76,9 +76,10 @@ fn part(head: &Head, span: Span) -> Result<Reply, RemoteErrorKind> {
         return Err(invalid("several ranges, and one was requested"));
     }
     let text = head.get("content-range").ok_or_else(|| invalid("206 without Content-Range"))?;
-    let wrong = || RemoteErrorKind::WrongRange { requested: (span.first, span.last), found: text.to_owned() };
+    let Span { first, last } = span;
+    let wrong = || invalid(&format!("bytes {first}-{last} were requested, and it has {text:?}"));
     let (found, total) = parse_content_range(text).ok_or_else(wrong)?;
-    let total = total.ok_or(RemoteErrorKind::NoLength)?;
+    let total = total.ok_or_else(|| invalid("it does not tell the length of the file"))?;
     // A server may send fewer bytes; the rest is requested then.
     let last = span.last.min(total.saturating_sub(1));
     if found.first != span.first || found.last > last {
@@ -87,7 +88,7 @@ fn part(head: &Head, span: Span) -> Result<Reply, RemoteErrorKind> {
     let len = found.end() - found.first;
     let announced = content_length(head)?;
     if let Some(announced) = announced.filter(|&announced| announced != len) {
-        return Err(RemoteErrorKind::WrongLength { announced: len, found: announced });
+        return Err(RemoteErrorKind::wrong_length(len, announced));
     }
     Ok(Reply {
         version: version(head, Some(total)),
@@ -135,7 +136,7 @@ fn content_length(head: &Head) -> Result<Option<u64>, RemoteErrorKind> {
 fn check_encoding(head: &Head) -> Result<(), RemoteErrorKind> {
     match head.get("content-encoding") {
         None | Some("" | "identity") => Ok(()),
-        Some(encoding) => Err(RemoteErrorKind::Compressed(encoding.to_owned())),
+        Some(encoding) => Err(invalid(&format!("it is compressed ({encoding:?}), which was not requested"))),
     }
 }
 

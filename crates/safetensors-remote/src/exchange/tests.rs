@@ -32,20 +32,123 @@ fn has_token(fetch: &Fetch<'_>) -> bool {
 
 const FILE: &str = "https://huggingface.co/o/n/resolve/main/model.safetensors";
 
+/// What follows a reply: the next URL, or an error.
+fn after(fetch: &mut Fetch<'_>, status: u16, headers: &[(&str, &str)]) -> String {
+    match fetch.reply(&head(status, headers)) {
+        Step::Send => fetch.request().url.as_text().to_owned(),
+        Step::Fail(error) => error.to_string(),
+        step => panic!("{step:?}"),
+    }
+}
+
+#[test]
+fn replies_that_are_not_the_requested_bytes() {
+    let range = |range: &'static str| ("content-range", range);
+    for (status, headers, expected) in [
+        (206, &[][..], "invalid: 206 without Content-Range"),
+        (206, &[range("bytes 1-100/300")], "bytes 0-99 were requested, and it has \"bytes 1-100/300\""),
+        (206, &[range("bytes 0-99/*")], "does not tell the length of the file"),
+        (206, &[range("bytes 0-99/300"), ("content-length", "50")], "announced 100 bytes and has 50"),
+        (206, &[range("bytes 0-99/300"), ("content-length", "101")], "announced 100 bytes and has 101"),
+        (206, &[("content-type", "multipart/byteranges; boundary=x")], "several ranges"),
+        (206, &[("content-encoding", "gzip")], "compressed (\"gzip\")"),
+        (200, &[("content-encoding", "br")], "compressed (\"br\")"),
+        (200, &[("content-length", "-1")], "its Content-Length is not a number"),
+        (304, &[], "304 Not Modified"),
+        (404, &[], "404 Not Found"),
+        (410, &[], "410 Gone"),
+        (416, &[range("bytes */300")], "416"),
+        (429, &[("retry-after", "3600")], "429 and asks to wait 3600 s, the limit is 30 s"),
+        (501, &[], "501 Not Implemented"),
+        (302, &[], "it has no Location"),
+        (302, &[("location", "file:///etc/passwd")], "a redirect is not followed"),
+        (302, &[("location", "http://a:secret@h/")], "a redirect is not followed"),
+    ] {
+        let options = options();
+        let error = after(&mut fetch(&options, "http://h/m"), status, headers);
+        assert!(error.starts_with("http://h/m: ") && error.contains(expected), "{status}: {error}");
+        assert!(!error.contains("attempts") && !error.contains("secret"), "{error}");
+    }
+}
+
+#[test]
+fn a_model_that_needs_a_token_says_so() {
+    let without = || Options::new();
+    for (status, options, url, end) in [
+        (401, without(), "http://h/m", "401 Unauthorized"),
+        (403, without(), "http://h/m", "403 Forbidden"),
+        (401, without(), FILE, "may be wrong, and a private or gated model needs a token in HF_TOKEN"),
+        (403, without(), FILE, "403 Forbidden; a private or gated model needs a token in HF_TOKEN"),
+        (401, options(), FILE, "the token has no access to it"),
+        (403, options(), FILE, "the token has no access to it"),
+    ] {
+        let error = after(&mut fetch(&options, url), status, &[]);
+        assert!(error.ends_with(end), "{status}: {error}");
+    }
+}
+
+#[test]
+fn redirects_are_followed_up_to_a_limit() {
+    let options = options();
+    for status in [301, 302, 303, 307, 308] {
+        let next = after(&mut fetch(&options, FILE), status, &[("location", "/file")]);
+        assert_eq!(next, "https://huggingface.co/file");
+    }
+    let mut fetch = fetch(&options, FILE);
+    for _ in 0..10 {
+        assert_eq!(after(&mut fetch, 302, &[("location", FILE)]), FILE);
+    }
+    assert!(after(&mut fetch, 302, &[("location", FILE)]).contains("more than 10 in a row"));
+}
+
+/// A weak tag may not be sent, but is compared.
+#[test]
+fn a_file_that_changes_is_an_error() {
+    let (options, url) = (options(), Url::parse("http://h/m").unwrap());
+    let version = |name: &str, value: &str| {
+        let reply = head(206, &[("content-range", "bytes 0-99/300"), (name, value)]);
+        match meaning_of(&reply, Some(Span::between(0, 100)), None) {
+            Meaning::Body(reply) => reply.version,
+            other => panic!("{other:?}"),
+        }
+    };
+    for (name, before, now, condition, error) in [
+        ("etag", "\"1\"", "\"2\"", Some("\"1\""), Some("its ETag was \"1\" and is \"2\"")),
+        ("etag", "W/\"1\"", "W/\"1\"", None, None),
+        ("etag", "W/\"1\"", "W/\"2\"", None, Some("its ETag was W/\"1\" and is W/\"2\"")),
+        ("last-modified", "Monday", "Monday", Some("Monday"), None),
+        (
+            "last-modified",
+            "Monday",
+            "Tuesday",
+            Some("Monday"),
+            Some("Last-Modified was Monday and is Tuesday"),
+        ),
+        ("content-range", "bytes 0-99/300", "bytes 0-99/301", None, Some("its length was 300 and is 301")),
+    ] {
+        let known = version(name, before);
+        let mut fetch =
+            Fetch::new(&options, Route::new(url.clone()), Some(Span::between(0, 100)), Some(&known));
+        let request = fetch.request();
+        let find = |wanted| request.headers.iter().find(|(name, _)| *name == wanted);
+        assert_eq!(find("if-range").map(|(_, value)| value.as_str()), condition);
+        assert_eq!(find("accept-encoding").map(|(_, value)| value.as_str()), Some("identity"));
+        let range = if name == "content-range" { now } else { "bytes 0-99/300" };
+        match (fetch.reply(&head(206, &[(name, now), ("content-range", range)])), error) {
+            (Step::Done(_), None) => {}
+            (Step::Fail(found), Some(error)) => assert!(found.to_string().contains(error), "{found}"),
+            (step, _) => panic!("{name}: {step:?}"),
+        }
+    }
+}
+
 #[test]
 fn a_redirect_from_https_to_http_is_not_followed() {
     let options = options();
     for to in ["http://huggingface.co/a", "http://cdn.example/a"] {
         let mut fetch = fetch(&options, FILE);
-        match fetch.reply(&head(302, &[("location", to)])) {
-            Step::Fail(error) => {
-                assert_eq!(
-                    error.to_string(),
-                    format!("{FILE}: a redirect is not followed: it leads from https to http")
-                );
-            }
-            step => panic!("{step:?}"),
-        }
+        let error = format!("{FILE}: a redirect is not followed: it leads from https to http");
+        assert_eq!(after(&mut fetch, 302, &[("location", to)]), error);
     }
 }
 
@@ -150,7 +253,7 @@ fn content_ranges_are_strict() {
         "bytes */100",
         "",
     ] {
-        let is_wrong = matches!(meaning(wrong), Meaning::Fail(RemoteErrorKind::WrongRange { .. }));
+        let is_wrong = matches!(meaning(wrong), Meaning::Fail(RemoteErrorKind::Reply(_)));
         assert!(is_wrong, "{wrong}");
     }
 }
