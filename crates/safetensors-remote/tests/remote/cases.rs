@@ -34,12 +34,16 @@ pub fn look(options: Options, location: &str) -> Result<Seen, RemoteError> {
     let seen = crate::blocking::look(options.clone(), location);
     #[cfg(feature = "async")]
     {
-        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
-        let other = runtime.block_on(crate::asynchronous::look(options, location));
+        let other = run(crate::asynchronous::look(options, location));
         let texts = [&seen, &other].map(|seen| seen.as_ref().map_err(ToString::to_string));
         assert_eq!(texts[0], texts[1]);
     }
     seen
+}
+
+#[cfg(feature = "async")]
+pub fn run<T>(future: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(future)
 }
 
 /// How often [`look`] opens a model.
@@ -202,8 +206,5 @@ fn blocking_client_copes_with_every_server() {
 #[cfg(feature = "async")]
 #[test]
 fn asynchronous_client_copes_with_every_server() {
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
-    try_all(false, |options, url, steps, file| {
-        runtime.block_on(crate::asynchronous::act(options, url, steps, file))
-    });
+    try_all(false, |options, url, steps, file| run(crate::asynchronous::act(options, url, steps, file)));
 }

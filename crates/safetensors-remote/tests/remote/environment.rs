@@ -1,52 +1,22 @@
-//! What the environment says: proxies and certificates. Each test starts this program again.
+//! What the environment says: proxies and certificates.
 
+use crate::cases::Seen;
 use crate::server::{File, Server, part};
-use safetensors_remote::Options;
-use std::process::Command;
+use safetensors_remote::{Options, RemoteError};
 
-const URL: &str = "SAFETENSORS_REMOTE_TEST_URL";
-
-/// Not a test by itself: prints what the environment leads to, for the tests below.
-#[test]
-fn child() {
-    let Ok(url) = std::env::var(URL) else { return };
-    let options = Options { retries: 0, ..Options::from_env() };
-    match crate::blocking::look(options.clone(), &url) {
-        Ok(seen) => println!("seen {seen:?}"),
-        Err(error) => println!("error {error}"),
-    }
-    #[cfg(feature = "async")]
-    {
-        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
-        match runtime.block_on(crate::asynchronous::look(options, &url)) {
-            Ok(seen) => println!("seen {seen:?}"),
-            Err(error) => println!("error {error}"),
-        }
-    }
-}
-
-/// Opens a model in a process with only these variables, and returns the lines of both forms.
+/// Opens a model with these variables as the environment, and returns the outcome of each form.
 fn open(url: &str, variables: &[(&str, &str)]) -> Vec<String> {
-    let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", "environment::child", "--nocapture"]).env_clear().env(URL, url);
-    let output = command.envs(variables.iter().copied()).output().unwrap();
-    let text = String::from_utf8(output.stdout).unwrap();
-    let lines: Vec<String> = text
-        .lines()
-        .filter(|line| line.starts_with("seen") || line.starts_with("error"))
-        .map(Into::into)
-        .collect();
-    assert_eq!(lines.len(), crate::cases::FORMS, "{text}");
-    lines
-}
-
-/// A server that is asked as a proxy gets the entire URL.
-fn proxy() -> Server {
-    let file = File::with_header(200, 1000);
-    Server::new(move |request, wire| match request.path.as_str() {
-        "http://model.invalid/m" => part(&file, request).send(wire),
-        path => panic!("{path}"),
-    })
+    let value = |name: &str| Some(variables.iter().find(|(known, _)| *known == name)?.1.to_owned());
+    let options = Options { retries: 0, ..Options::from_variables(&value) };
+    let shown = |outcome: Result<Seen, RemoteError>| match outcome {
+        Ok(seen) => format!("seen {seen:?}"),
+        Err(error) => format!("error {error}"),
+    };
+    vec![
+        shown(crate::blocking::look(options.clone(), url)),
+        #[cfg(feature = "async")]
+        shown(crate::cases::run(crate::asynchronous::look(options, url))),
+    ]
 }
 
 /// The blocking form asks for a tunnel, the other one for the URL.
@@ -69,7 +39,7 @@ fn http_goes_through_the_proxy() {
 
 #[test]
 fn no_proxy_is_honoured() {
-    let server = proxy();
+    let server = Server::new(|_, _| panic!("a request"));
     let lines = open("http://model.invalid/m", &[("HTTP_PROXY", &server.url("")), ("NO_PROXY", ".invalid")]);
     assert!(lines.iter().all(|line| line.starts_with("error http://model.invalid/m: ")), "{lines:?}");
     assert_eq!(server.requests().len(), 0);
@@ -78,7 +48,10 @@ fn no_proxy_is_honoured() {
 #[test]
 fn a_proxy_of_another_kind_is_an_error() {
     let lines = open("http://model.invalid/m", &[("ALL_PROXY", "socks5://user:secret@h:1")]);
-    assert!(lines.iter().all(|line| line.contains("socks5://h:1") && !line.contains("secret")), "{lines:?}");
+    assert!(
+        lines.iter().all(|line| line.contains("socks5://…@h:1") && !line.contains("secret")),
+        "{lines:?}"
+    );
 }
 
 /// The proxy is asked to connect to the host, and never sees the request.

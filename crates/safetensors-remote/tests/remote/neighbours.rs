@@ -1,4 +1,4 @@
-//! Small tensors that follow each other come from one reply, also for several threads.
+//! Several readers of one file: a reply for each, and a common one for small tensors that follow each other.
 
 use crate::cases::{HEADS, options};
 use crate::server::{File, Server, part};
@@ -83,4 +83,16 @@ fn a_tensor_far_from_the_others_is_one_request_for_its_bytes() {
     (20..59).chain([40, 20]).for_each(|number| read(&part, tensor(number), &file));
     assert_eq!((server.requests().len(), last(&server)), (6, tensor(20)));
     assert_eq!(server.requests()[4].range(), Some((tensor(20).start, start + 60 * LEN - 1)));
+}
+
+#[test]
+fn readers_in_turn_have_a_reply_each() {
+    let (file, server) = model(4, 300_000);
+    let part = open(&server);
+    for at in (0..10_u64).flat_map(|at| [200_000 + 100 * at, 500_000 + 100 * at]) {
+        let mut bytes = [0; 100];
+        let len = part.file().read(at, &mut bytes, Some(at / 100_000 * 100_000 + 100_000)).unwrap();
+        assert_eq!(bytes[..len], file.bytes(at, at + len as u64));
+    }
+    assert_eq!(server.requests().len(), 3);
 }
