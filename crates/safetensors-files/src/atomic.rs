@@ -33,12 +33,13 @@ pub(crate) struct Hidden<'d> {
 }
 
 impl<'d> Replacement<'d> {
-    /// Begins a file that will be at `target`, a resolved path, with the permissions of the existing file.
-    pub(crate) fn begin(disk: &'d dyn Disk, target: &Path) -> Result<Self, EditErrorKind> {
-        Self::begin_like(disk, target, target)
+    /// Begins a file that will be at `path`, with the permissions of the existing file.
+    pub(crate) fn begin(disk: &'d dyn Disk, path: &Path) -> Result<Self, EditErrorKind> {
+        let target = disk.resolve(path).map_err(EditErrorKind::unresolved)?;
+        Self::begin_like(disk, &target, &target)
     }
 
-    /// Begins a file as [`begin`](Self::begin) does, with the permissions of another file.
+    /// Begins a file at a resolved path, with the permissions of another file.
     pub(crate) fn begin_like(disk: &'d dyn Disk, target: &Path, like: &Path) -> Result<Self, EditErrorKind> {
         Self::begin_with(disk, target, like, None)
     }
@@ -79,9 +80,10 @@ impl<'d> Replacement<'d> {
 
 impl<'d> Hidden<'d> {
     /// Begins another file, which shares the claim if it will be in the same directory.
-    pub(crate) fn another(&self, target: &Path) -> Result<Replacement<'d>, EditErrorKind> {
+    pub(crate) fn another(&self, path: &Path) -> Result<Replacement<'d>, EditErrorKind> {
+        let target = self.disk.resolve(path).map_err(EditErrorKind::unresolved)?;
         let claim = self.claim.clone().filter(|_| target.parent() == self.target.parent());
-        Replacement::begin_with(self.disk, target, target, claim)
+        Replacement::begin_with(self.disk, &target, &target, claim)
     }
 
     /// Renames the file to its target, and syncs the directory. If only the sync fails, the new file is at the

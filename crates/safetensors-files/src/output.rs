@@ -1,7 +1,6 @@
 //! Writes files of any kind atomically.
 
 use crate::atomic::{Hidden, Replacement};
-use crate::disk::Disk;
 use crate::error::{At, EditError, EditErrorKind};
 use crate::system::System;
 use crate::undo;
@@ -50,12 +49,7 @@ impl AtomicFile {
     /// directory that does not exist.
     pub fn create(path: impl AsRef<Path>) -> Result<Self, EditError> {
         let path = path.as_ref();
-        Self::begin(path).at(path)
-    }
-
-    fn begin(path: &Path) -> Result<Self, EditErrorKind> {
-        let target = System.resolve(path).map_err(EditErrorKind::unresolved)?;
-        Ok(Self::of(path, Replacement::begin(&System, &target)?))
+        Replacement::begin(&System, path).at(path).map(|file| Self::of(path, file))
     }
 
     fn of(path: &Path, file: Replacement<'static>) -> Self {
@@ -160,9 +154,7 @@ impl ClosedFile {
     /// As [`AtomicFile::create`].
     pub fn another(&self, path: impl AsRef<Path>) -> Result<AtomicFile, EditError> {
         let path = path.as_ref();
-        let target = System.resolve(path).map_err(EditErrorKind::unresolved);
-        let file = target.and_then(|target| self.hidden.another(&target));
-        file.map(|file| AtomicFile::of(path, file)).at(path)
+        self.hidden.another(path).at(path).map(|file| AtomicFile::of(path, file))
     }
 
     /// Moves the file to its path, and replaces an existing file.

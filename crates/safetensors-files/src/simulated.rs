@@ -38,7 +38,7 @@ pub(crate) const CHANGED: u8 = 0xEE;
 
 /// The unsynced sectors that survive a power cut.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Survival {
+enum Survival {
     Nothing,
     Everything,
     /// Random sectors.
@@ -170,8 +170,15 @@ impl SimulatedDisk {
         self.state().names.keys().cloned().collect()
     }
 
-    /// Returns every possible state of the names after a power cut now, with this survival of sectors.
-    pub(crate) fn after_power_cut(&self, survival: Survival) -> Vec<Self> {
+    /// Returns every possible state of the names after a power cut now, each with no unsynced sector, with all,
+    /// and with so many random choices.
+    pub(crate) fn after_power_cut(&self, choices: u64) -> impl Iterator<Item = Self> {
+        let random = (1..=choices).map(Survival::Random);
+        let all = [Survival::Nothing, Survival::Everything].into_iter().chain(random);
+        all.flat_map(|survival| self.outcomes(survival))
+    }
+
+    fn outcomes(&self, survival: Survival) -> Vec<Self> {
         let state = self.state();
         let files: Vec<Inode> = state.files.iter().map(|file| file.survivor(survival)).collect();
         let mut names = state.durable_names.clone();

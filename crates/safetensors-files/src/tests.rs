@@ -4,7 +4,7 @@ use crate::disk::Disk;
 use crate::editor::{ModelEditor, fingerprint};
 use crate::error::{EditError, EditErrorKind};
 use crate::save::SaveMethod;
-use crate::simulated::{CHANGED, FailurePlan, SimulatedDisk, Survival};
+use crate::simulated::{CHANGED, FailurePlan, SimulatedDisk};
 use crate::writer::{FileWriter, write_file_on};
 use embedded_safetensors::file::FileErrorKind;
 use embedded_safetensors::integrity::{Sha256, Verifier};
@@ -12,16 +12,8 @@ use embedded_safetensors::write::{FileSpec, Placement, TensorSpec};
 use embedded_safetensors::{Dtype, ErrorKind};
 use std::path::{Path, PathBuf};
 
-const SURVIVALS: [Survival; 8] = [
-    Survival::Nothing,
-    Survival::Everything,
-    Survival::Random(1),
-    Survival::Random(2),
-    Survival::Random(3),
-    Survival::Random(4),
-    Survival::Random(5),
-    Survival::Random(6),
-];
+/// The random choices of sectors that survive a power cut.
+const CHOICES: u64 = 6;
 
 fn path() -> PathBuf {
     PathBuf::from("/models/m.safetensors")
@@ -140,7 +132,7 @@ fn power_cut_at_any_call_leaves_old_or_new_file() {
             let disk = SimulatedDisk::with([(&*path(), &*old)]).with_failures(FailurePlan::PowerCut(cut));
             let is_done = operation(&disk).is_ok();
             assert!(if is_done { cut + 1 >= calls } else { cut < calls }, "a call without power succeeds");
-            for after in SURVIVALS.into_iter().flat_map(|survival| disk.after_power_cut(survival)) {
+            for after in disk.after_power_cut(CHOICES) {
                 check_recovery(&after, &old, &new, is_done);
             }
         }
@@ -160,7 +152,7 @@ fn check_recovery(disk: &SimulatedDisk, old: &[u8], new: &[u8], is_done: bool) {
     for cut in 0..calls {
         let disk = disk.copy().with_failures(FailurePlan::PowerCut(cut));
         let _ = ModelEditor::recover_on(&disk, &path());
-        for after in SURVIVALS.into_iter().flat_map(|survival| disk.after_power_cut(survival)) {
+        for after in disk.after_power_cut(CHOICES) {
             assert!(whole(recovered(&after)));
         }
     }
@@ -177,7 +169,7 @@ fn replaced_file_needs_no_recovery() {
         for cut in 0..=calls {
             let disk = SimulatedDisk::with([(&*path(), &*old)]).with_failures(FailurePlan::PowerCut(cut));
             let is_done = operation(&disk).is_ok();
-            for after in SURVIVALS.into_iter().flat_map(|survival| disk.after_power_cut(survival)) {
+            for after in disk.after_power_cut(CHOICES) {
                 let bytes = after.bytes(&path()).expect("exists");
                 assert!(bytes == new || bytes == old && !is_done);
             }
@@ -217,7 +209,7 @@ fn power_cut_of_first_write_leaves_nothing_or_complete_file() {
     for cut in 0.. {
         let disk = SimulatedDisk::with([]).with_failures(FailurePlan::PowerCut(cut));
         let is_done = write(&disk, 3).is_ok();
-        for after in SURVIVALS.into_iter().flat_map(|survival| disk.after_power_cut(survival)) {
+        for after in disk.after_power_cut(CHOICES) {
             let bytes = after.bytes(&path());
             assert!(bytes.is_none() && !is_done || bytes.is_some_and(|bytes| bytes == new));
         }
@@ -277,7 +269,7 @@ fn fault_then_power_cut_leaves_old_or_new_file() {
         for at in 0..calls {
             let disk = SimulatedDisk::with([(&*path(), &*old)]).with_failures(FailurePlan::Fault(at));
             let is_done = operation(&disk).is_ok();
-            for after in SURVIVALS.into_iter().flat_map(|survival| disk.after_power_cut(survival)) {
+            for after in disk.after_power_cut(CHOICES) {
                 check_recovery(&after, &old, &new, is_done);
             }
         }
@@ -297,7 +289,7 @@ fn torn_header_is_restored() {
         torn += usize::from(ModelEditor::recover_on(&disk, &path()).expect("no failure"));
         let is_whole = was == old || was == new;
         assert_eq!(disk.bytes(&path()), Some(if is_whole { was } else { old.clone() }));
-        for after in SURVIVALS.into_iter().flat_map(|survival| disk.after_power_cut(survival)) {
+        for after in disk.after_power_cut(CHOICES) {
             check_recovery(&after, &old, &new, false);
         }
     }
@@ -541,7 +533,7 @@ fn edit_after_interrupted_edit_leaves_a_complete_header() {
         for cut in 0..calls {
             let disk = left.copy().with_failures(FailurePlan::PowerCut(cut));
             assert!(edit(&disk).is_err());
-            for after in SURVIVALS.into_iter().flat_map(|survival| disk.after_power_cut(survival)) {
+            for after in disk.after_power_cut(CHOICES) {
                 let found = recovered(&after);
                 assert!([Some(&old), Some(&new), newest.as_ref()].contains(&found.as_ref()));
             }

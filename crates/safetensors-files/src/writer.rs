@@ -128,9 +128,8 @@ impl<'a> FileWriter<'a> {
     fn begin(disk: &'a dyn Disk, path: &Path, spec: FileSpec<'a>) -> Result<Self, EditErrorKind> {
         let mut order = vec![0; spec.tensors().len() + spec.metadata().map_or(0, <[_]>::len)];
         let plan = spec.plan_sorted(&mut order).map_err(|error| spec_error(error, &spec))?;
-        let target = disk.resolve(path).map_err(EditErrorKind::unresolved)?;
         let mut file = Self {
-            file: Replacement::begin(disk, &target)?,
+            file: Replacement::begin(disk, path)?,
             path: path.to_path_buf(),
             tensors: spec.tensors(),
             progress: initial_progress(&plan),

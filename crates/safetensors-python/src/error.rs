@@ -215,12 +215,7 @@ fn tensor_of(kind: &EditErrorKind) -> Option<String> {
         | EditErrorKind::MissingBytes { name, .. }
         | EditErrorKind::WrittenTwice(name)
         | EditErrorKind::WrongDtype { name, .. } => Some(name),
-        EditErrorKind::Shards(
-            ShardErrorKind::TensorTwice { tensor, .. }
-            | ShardErrorKind::MissingTensor { tensor, .. }
-            | ShardErrorKind::ExtraTensor { tensor, .. }
-            | ShardErrorKind::WrongShard { tensor, .. },
-        ) => Some(tensor),
+        EditErrorKind::Shards(ShardErrorKind::Tensor { tensor, .. }) => Some(tensor),
         _ => None,
     }
     .cloned()

@@ -216,7 +216,7 @@ impl<'d> Checkpoint<'d> {
     /// [`EditErrorKind::UnsafeName`]; those of the system, such as for a file that already exists.
     pub fn write_bytes(&mut self, name: &str, bytes: &[u8]) -> Result<(), EditError> {
         let path = self.path_of(name)?;
-        self.write_synced(&path, bytes).doing("write").at(&path)
+        self.copy_synced(&path, &mut &*bytes).at(&path).map(drop)
     }
 
     /// Writes a file of all bytes of a source to the checkpoint, and computes its sum while it is written. So
@@ -238,12 +238,6 @@ impl<'d> Checkpoint<'d> {
         Ok(copied)
     }
 
-    fn write_synced(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
-        let file = self.disk.create_new(path, None)?;
-        file.write_at(0, bytes)?;
-        file.sync()
-    }
-
     fn path_of(&self, name: &str) -> Result<PathBuf, EditError> {
         let path = self.hidden.join(name);
         check_name(name).at(&path).map(|()| path)
@@ -259,7 +253,7 @@ impl<'d> Checkpoint<'d> {
             list.push_str(&format!("{sum}  {name}\n"));
         }
         let sums = self.hidden.join(SUMS);
-        self.write_synced(&sums, list.as_bytes()).doing("write").at(&sums)?;
+        self.copy_synced(&sums, &mut list.as_bytes()).at(&sums)?;
         tree.directories
             .iter()
             .rev()

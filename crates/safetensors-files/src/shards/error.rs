@@ -63,40 +63,13 @@ pub enum ShardErrorKind {
         /// The number of its tensors in the index.
         tensors: usize,
     },
-    /// Two shards have a tensor of the same name.
-    TensorTwice {
+    /// A tensor is in two shards, in another one than the index lists, in none, or not in the index.
+    Tensor {
         /// The tensor.
         tensor: String,
-        /// The shards.
-        shards: [String; 2],
-    },
-    /// A tensor of the index is in no shard.
-    MissingTensor {
-        /// The tensor.
-        tensor: String,
-        /// The shard that the index lists.
-        shard: String,
-        /// The total number of missing tensors.
-        count: usize,
-    },
-    /// A shard has a tensor that is not in the index.
-    ExtraTensor {
-        /// The tensor.
-        tensor: String,
-        /// The shard.
-        shard: String,
-        /// The total number of such tensors.
-        count: usize,
-    },
-    /// A tensor is in another shard than the index lists.
-    WrongShard {
-        /// The tensor.
-        tensor: String,
-        /// The shard that the index lists.
-        named: String,
-        /// The shard that has the tensor.
-        found: String,
-        /// The total number of such tensors.
+        /// Where it is, and where it should be.
+        place: String,
+        /// The total number of such tensors, unless it is in two shards.
         count: usize,
     },
     /// `total_size` is not the length of the tensors.
@@ -165,41 +138,12 @@ impl fmt::Display for ShardErrorKind {
             Self::TotalSize { said, found } => {
                 write!(f, "total_size is {said}, but the tensors have {found} bytes")
             }
-            about => about.write_tensor(f),
-        }
-    }
-}
-
-impl ShardErrorKind {
-    fn write_tensor(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::TensorTwice { tensor, shards: [one, other] } => {
-                write!(f, "tensor {tensor:?} is in two shards, {one:?} and {other:?}")
+            Self::Tensor { tensor, place, count: 0 | 1 } => write!(f, "tensor {tensor:?} {place}"),
+            Self::Tensor { tensor, place, count } => {
+                write!(f, "tensor {tensor:?} {place} ({count} such tensors)")
             }
-            Self::MissingTensor { tensor, shard, count } => {
-                write!(f, "tensor {tensor:?} is not in {shard:?}, nor in another shard{}", More(*count))
-            }
-            Self::ExtraTensor { tensor, shard, count } => {
-                write!(f, "tensor {tensor:?} in {shard:?} is not in the index{}", More(*count))
-            }
-            Self::WrongShard { tensor, named, found, count } => {
-                write!(f, "tensor {tensor:?} is in {found:?}, not in {named:?}{}", More(*count))
-            }
-            _ => Ok(()),
         }
     }
 }
 
 impl core::error::Error for ShardErrorKind {}
-
-/// Writes the number of tensors if there is more than one.
-struct More(usize);
-
-impl fmt::Display for More {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            0 | 1 => Ok(()),
-            count => write!(f, " ({count} such tensors)"),
-        }
-    }
-}

@@ -96,9 +96,7 @@ impl ShardIndex {
     /// is the length of the tensors.
     ///
     /// # Errors
-    /// The first mismatch: [`ShardErrorKind::TensorTwice`], then [`ShardErrorKind::ExtraTensor`] and
-    /// [`ShardErrorKind::WrongShard`], then [`ShardErrorKind::MissingTensor`], then
-    /// [`ShardErrorKind::TotalSize`].
+    /// The first mismatch: [`ShardErrorKind::Tensor`], then [`ShardErrorKind::TotalSize`].
     pub fn check(&self, shards: &[&OwnedIndex]) -> Result<(), EditErrorKind> {
         Ok(compare(self, shards)?)
     }
@@ -220,24 +218,11 @@ impl ShardIndex {
         write::write(self, writer)
     }
 
-    /// Writes the index to a file, which atomically replaces an old one, as [`write_file`](crate::write_file)
-    /// does.
-    ///
-    /// # Errors
-    /// As [`FileWriter::create`](crate::FileWriter::create) and
-    /// [`FileWriter::finish`](crate::FileWriter::finish).
-    pub fn save(&self, path: impl AsRef<Path>) -> Result<(), EditError> {
-        let path = path.as_ref();
-        let outcome = self.beside(&System, path).and_then(Hidden::replace_target);
-        outcome.at(path)
-    }
-
     /// Writes and syncs the index under a hidden name.
     pub(super) fn beside<'d>(&self, disk: &'d dyn Disk, path: &Path) -> Result<Hidden<'d>, EditErrorKind> {
         let mut text = Vec::new();
         self.write(&mut text).map_err(EditErrorKind::Input)?;
-        let resolved = disk.resolve(path).map_err(EditErrorKind::unresolved)?;
-        let file = Replacement::begin(disk, &resolved)?;
+        let file = Replacement::begin(disk, path)?;
         file.file().write_at(0, &text).doing("write")?;
         file.close()
     }

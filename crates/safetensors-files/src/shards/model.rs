@@ -37,8 +37,7 @@ impl ShardedModel {
     /// # Errors
     /// Those of [`ShardIndex::open`] and [`FileModel::open`]; [`ShardErrorKind::NoIndex`],
     /// [`ShardErrorKind::ManyIndexes`]; [`ShardErrorKind::MissingShard`], [`ShardErrorKind::TooManyOpen`],
-    /// [`ShardErrorKind::MissingTensor`], [`ShardErrorKind::ExtraTensor`], [`ShardErrorKind::TensorTwice`],
-    /// [`ShardErrorKind::WrongShard`], [`ShardErrorKind::TotalSize`].
+    /// [`ShardErrorKind::Tensor`], [`ShardErrorKind::TotalSize`].
     pub fn open(path: impl AsRef<Path>) -> Result<Self, EditError> {
         Self::open_within(path, &ShardLimits::USUAL)
     }
