@@ -197,20 +197,16 @@ fn parent_of(path: &Path) -> &Path {
 
 /// Returns the resolved path of a file that does not exist yet.
 fn resolve_new(path: &Path, directory: &Path) -> io::Result<PathBuf> {
-    let ends_as_directory = path.as_os_str().as_encoded_bytes().last().is_none_or(|&end| is_separator(end));
+    let is_separator = |end: &u8| std::path::is_separator((*end).into());
+    let ends_as_directory = path.as_os_str().as_encoded_bytes().last().is_none_or(is_separator);
     match path.file_name() {
         Some(name) if !ends_as_directory => Ok(fs::canonicalize(directory)?.join(name)),
-        _ if path.as_os_str().is_empty() => Err(invalid_path("the path is empty")),
-        _ => Err(invalid_path("the path is that of a directory")),
+        _ => {
+            let is_empty = path.as_os_str().is_empty();
+            let why = if is_empty { "the path is empty" } else { "the path is that of a directory" };
+            Err(io::Error::new(io::ErrorKind::InvalidInput, why))
+        }
     }
-}
-
-fn invalid_path(why: &str) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidInput, why)
-}
-
-fn is_separator(byte: u8) -> bool {
-    std::path::is_separator(byte.into())
 }
 
 fn stat(metadata: Metadata) -> Stat {

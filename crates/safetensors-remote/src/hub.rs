@@ -61,11 +61,6 @@ impl Hub {
     /// Reads the same variables as the Python package `huggingface_hub`: `HF_ENDPOINT`; `HF_TOKEN` or the
     /// file of the token in `HF_TOKEN_PATH` or `HF_HOME`, unless `HF_HUB_DISABLE_IMPLICIT_TOKEN` is set;
     /// `HF_HUB_CACHE`, `HF_HOME` or `XDG_CACHE_HOME`; `HF_HUB_OFFLINE`.
-    pub fn from_env() -> Self {
-        Self::from_variables(&|name| std::env::var(name).ok())
-    }
-
-    /// As [`from_env`](Self::from_env), with these variables instead of the environment.
     pub fn from_variables(variable: &dyn Fn(&str) -> Option<String>) -> Self {
         let get = |name: &str| variable(name).filter(|value| !value.is_empty());
         let home = || get("HOME").or_else(|| get("USERPROFILE")).map(PathBuf::from);

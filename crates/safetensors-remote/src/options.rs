@@ -78,7 +78,7 @@ impl Options {
     }
 
     /// The default options, with what the environment says: `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY`,
-    /// `NO_PROXY`, `SSL_CERT_FILE`, and what [`Hub::from_env`] reads.
+    /// `NO_PROXY`, `SSL_CERT_FILE`, and what [`Hub::from_variables`] reads.
     pub fn from_env() -> Self {
         Self::from_variables(&|name| std::env::var(name).ok())
     }

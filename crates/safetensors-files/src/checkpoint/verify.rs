@@ -31,9 +31,9 @@ pub struct Verified {
 /// elsewhere.
 ///
 /// # Errors
-/// [`EditErrorKind::Checkpoint`], the first one found: in the list, then in the names, then in the sums;
-/// [`NotAFile`](embedded_safetensors::file::FileErrorKind::NotAFile) for something that is neither a file nor
-/// a directory, such as a link; those of the system.
+/// [`EditErrorKind::Checkpoint`](crate::EditErrorKind::Checkpoint), the first one found: in the list, then in
+/// the names, then in the sums; [`NotAFile`](embedded_safetensors::file::FileErrorKind::NotAFile) for
+/// something that is neither a file nor a directory, such as a link; those of the system.
 ///
 /// *Memory*: while it is read the list, of at most 16 MiB, then its names and sums; the names of all files in
 /// the directory, however many, each also as a path; and a buffer of 256 KiB.

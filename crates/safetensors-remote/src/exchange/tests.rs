@@ -58,7 +58,7 @@ fn replies_that_are_not_the_requested_bytes() {
         (404, &[], "404 Not Found"),
         (410, &[], "410 Gone"),
         (416, &[range("bytes */300")], "416"),
-        (429, &[("retry-after", "3600")], "429 and asks to wait 3600 s, the limit is 30 s"),
+        (429, &[("retry-after", "31")], "429 and asks to wait 31 s, the limit is 30 s"),
         (501, &[], "501 Not Implemented"),
         (302, &[], "it has no Location"),
         (302, &[("location", "file:///etc/passwd")], "a redirect is not followed"),
@@ -193,8 +193,6 @@ fn what_a_server_asks_to_wait_is_waited() {
             step => panic!("{step:?}"),
         }
     }
-    let step = fetch(&options, FILE).reply(&head(429, &[("retry-after", "31")]));
-    assert!(matches!(step, Step::Fail(_)));
 }
 
 #[test]
