@@ -86,8 +86,8 @@ impl<'d> Hidden<'d> {
         Replacement::begin_with(self.disk, &target, &target, claim)
     }
 
-    /// Renames the file to its target, and syncs the directory. If only the sync fails, the new file is at the
-    /// target, and a power cut may restore the old one. After any other error the old one is unchanged.
+    /// Renames the file to its target, and syncs the directory. If only the sync fails, the new file is at
+    /// the target, and a power cut may restore the old one. After any other error the old one is unchanged.
     pub(crate) fn replace_target(mut self) -> Result<(), EditErrorKind> {
         self.rename(Disk::rename)?;
         sync_parent(self.disk, &self.target)
@@ -100,8 +100,8 @@ impl<'d> Hidden<'d> {
         sync_parent(self.disk, &self.target)
     }
 
-    /// Replaces a target that may have an undo file, and removes that. The caller holds the [lock](undo::lock).
-    /// Without a sync, the system writes the new name to the disk later.
+    /// Replaces a target that may have an undo file, and removes that. The caller holds the
+    /// [lock](undo::lock). Without a sync, the system writes the new name to the disk later.
     pub(crate) fn replace_edited_target(mut self, syncs: bool) -> Result<(), EditErrorKind> {
         self.rename(Disk::rename)?;
         if syncs {

@@ -20,7 +20,8 @@ use std::path::{Path, PathBuf};
 /// [`FileTooLarge`](io::ErrorKind::FileTooLarge) for an index or a list that exceeds a limit;
 /// [`NotFound`](io::ErrorKind::NotFound) for a missing index, shard, list or file of a checkpoint;
 /// [`AlreadyExists`](io::ErrorKind::AlreadyExists) for a shard in use; [`Other`](io::ErrorKind::Other) for a
-/// stopped copy; [`InvalidInput`](io::ErrorKind::InvalidInput) for all others, which are errors of the caller.
+/// stopped copy; [`InvalidInput`](io::ErrorKind::InvalidInput) for all others, which are errors of the
+/// caller.
 ///
 /// *Memory*: at most 112 bytes, and its texts on the heap.
 #[derive(Debug)]

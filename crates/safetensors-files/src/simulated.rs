@@ -170,8 +170,8 @@ impl SimulatedDisk {
         self.state().names.keys().cloned().collect()
     }
 
-    /// Returns every possible state of the names after a power cut now, each with no unsynced sector, with all,
-    /// and with so many random choices.
+    /// Returns every possible state of the names after a power cut now, each with no unsynced sector, with
+    /// all, and with so many random choices.
     pub(crate) fn after_power_cut(&self, choices: u64) -> impl Iterator<Item = Self> {
         let random = (1..=choices).map(Survival::Random);
         let all = [Survival::Nothing, Survival::Everything].into_iter().chain(random);

@@ -359,14 +359,11 @@ impl TensorWriter<'_, '_> {
     /// [`EditErrorKind::TooManyBytes`] when the tensor has fewer bytes left, and then nothing is written;
     /// those of the system.
     pub fn write_bytes(&mut self, bytes: &[u8]) -> Result<(), EditError> {
-        let (left, given) = (self.remaining(), bytes.len() as u64);
-        if given > left {
-            return Err(self.error(|name| EditErrorKind::TooManyBytes { name, left, given }));
-        }
+        self.check_room(bytes.len())?;
         let progress = self.progress();
         self.file.write_at(progress.begin + progress.written, bytes).map_err(|kind| self.file.error(kind))?;
         if let Some(progress) = self.file.progress.get_mut(self.index) {
-            progress.written += given;
+            progress.written += bytes.len() as u64;
         }
         Ok(())
     }
@@ -377,11 +374,8 @@ impl TensorWriter<'_, '_> {
     /// [`EditErrorKind::WrongDtype`] when the tensor has elements of another type; otherwise as
     /// [`write_bytes`](Self::write_bytes).
     pub fn write_values<T: Native>(&mut self, values: &[T]) -> Result<(), EditError> {
-        let (left, given) = (self.remaining(), size_of_val(values) as u64);
         self.check_dtype::<T>()?;
-        if given > left {
-            return Err(self.error(|name| EditErrorKind::TooManyBytes { name, left, given }));
-        }
+        self.check_room(size_of_val(values))?;
         let mut parts = parts(values);
         loop {
             match parts.next() {
@@ -410,14 +404,19 @@ impl TensorWriter<'_, '_> {
         }
     }
 
+    /// Checks that the tensor has so many bytes left. Returns how many it has.
+    fn check_room(&self, len: usize) -> Result<u64, EditError> {
+        let (left, given) = (self.remaining(), len as u64);
+        let too_many = |name| EditErrorKind::TooManyBytes { name, left, given };
+        if given > left { Err(self.error(too_many)) } else { Ok(left) }
+    }
+
     /// Checks that this is exactly the number of bytes that the tensor has left.
     fn check_len(self, len: usize) -> Result<Self, EditError> {
-        let (left, given) = (self.remaining(), len as u64);
         let Progress { written, len: needed, .. } = self.progress();
-        match given {
-            _ if given > left => Err(self.error(|name| EditErrorKind::TooManyBytes { name, left, given })),
-            _ if given < left => Err(self.error(|name| missing(&name, written + given, needed))),
-            _ => Ok(self),
+        match self.check_room(len)? == len as u64 {
+            true => Ok(self),
+            false => Err(self.error(|name| missing(&name, written + len as u64, needed))),
         }
     }
 }

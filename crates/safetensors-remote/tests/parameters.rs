@@ -1,5 +1,5 @@
-//! Parameters of tensors in the layouts of programs that quantise. `tests/python/test_remote.py` compares whole
-//! models with huggingface.js.
+//! Parameters of tensors in the layouts of programs that quantise. `tests/python/test_remote.py` compares
+//! whole models with huggingface.js.
 
 use embedded_safetensors::Dtype::{self, BF16, F8_E4M3, F8_E8M0, F16, F32, I8, I32, I64, U8, U32};
 use safetensors_remote::parameters::{Entry, Parameters, Quantization};
