@@ -1,7 +1,8 @@
 //! Writes files of any kind atomically.
 
 use crate::atomic::{Hidden, Replacement};
-use crate::error::{At, EditError, EditErrorKind};
+use crate::disk::Handle;
+use crate::error::{At, Doing, EditError, EditErrorKind};
 use crate::system::System;
 use crate::undo;
 use core::fmt;
@@ -32,13 +33,37 @@ const BUFFER: usize = 1 << 14;
 #[must_use = "a file that is not finished is not there"]
 pub struct AtomicFile {
     path: PathBuf,
-    file: BufWriter<Positioned>,
+    file: Buffered<'static>,
 }
 
+/// A file that is being written at any offset; adjacent bytes are collected.
+pub(crate) type Buffered<'d> = BufWriter<Positioned<'d>>;
+
 /// A file, and the position of the next bytes.
-struct Positioned {
-    file: Replacement<'static>,
+pub(crate) struct Positioned<'d> {
+    file: Replacement<'d>,
     at: u64,
+}
+
+impl<'d> Positioned<'d> {
+    pub(crate) fn buffered(file: Replacement<'d>, capacity: usize) -> Buffered<'d> {
+        BufWriter::with_capacity(capacity, Self { file, at: 0 })
+    }
+
+    pub(crate) fn handle(&self) -> &dyn Handle {
+        self.file.file()
+    }
+
+    /// Returns the offset of the next byte, which may be in the buffer.
+    pub(crate) fn next(buffered: &Buffered<'d>) -> u64 {
+        buffered.get_ref().at + buffered.buffer().len() as u64
+    }
+
+    /// Writes what is in the buffer.
+    pub(crate) fn into_file(buffered: Buffered<'d>) -> Result<Replacement<'d>, EditErrorKind> {
+        let inner = buffered.into_inner().map_err(io::IntoInnerError::into_error);
+        inner.doing("write").map(|positioned| positioned.file)
+    }
 }
 
 impl AtomicFile {
@@ -53,8 +78,7 @@ impl AtomicFile {
     }
 
     fn of(path: &Path, file: Replacement<'static>) -> Self {
-        let file = BufWriter::with_capacity(BUFFER, Positioned { file, at: 0 });
-        Self { path: path.to_path_buf(), file }
+        Self { path: path.to_path_buf(), file: Positioned::buffered(file, BUFFER) }
     }
 
     /// Writes up to `len` bytes that another file has at `from`, without a buffer in between. Returns how
@@ -77,9 +101,7 @@ impl AtomicFile {
     /// Those of the system.
     pub fn close(self) -> Result<ClosedFile, EditError> {
         let Self { path, file } = self;
-        let written = file.into_inner().map_err(|error| EditErrorKind::system("write", error.into_error()));
-        let hidden = written.and_then(|positioned| positioned.file.close());
-        let hidden = hidden.at(&path)?;
+        let hidden = Positioned::into_file(file).and_then(Replacement::close).at(&path)?;
         Ok(ClosedFile { path, hidden })
     }
 }
@@ -100,7 +122,7 @@ impl Seek for AtomicFile {
     }
 }
 
-impl Write for Positioned {
+impl Write for Positioned<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.file.file().write_at(self.at, bytes)?;
         self.at += bytes.len() as u64;
@@ -112,7 +134,7 @@ impl Write for Positioned {
     }
 }
 
-impl Seek for Positioned {
+impl Seek for Positioned<'_> {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         let sought = match to {
             SeekFrom::Start(at) => Some(at),

@@ -3,6 +3,7 @@
 use crate::atomic::Replacement;
 use crate::disk::Disk;
 use crate::error::{At, Doing, EditError, EditErrorKind};
+use crate::output::{Buffered, Positioned};
 use crate::sum::{Watch, sum_after};
 use crate::system::System;
 use crate::undo;
@@ -12,7 +13,7 @@ use embedded_safetensors::file::FileErrorKind;
 use embedded_safetensors::write::{FilePlan, FileSpec, PlannedContent, SpecError, SpecPart, TensorSpec};
 use embedded_safetensors::{file::shared::parts, values::Native};
 use std::collections::HashMap;
-use std::io;
+use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 /// The length of the buffer that collects small adjacent pieces.
@@ -90,15 +91,12 @@ pub(crate) fn write_file_on(
 /// tensor and each key. The sizes of the tensors do not matter.
 #[must_use = "a file that is not finished is not there"]
 pub struct FileWriter<'a> {
-    file: Replacement<'a>,
+    file: Buffered<'a>,
     /// The path as given.
     path: PathBuf,
     tensors: &'a [TensorSpec<'a>],
     progress: Vec<Progress>,
     by_name: HashMap<&'a str, usize>,
-    buffer: Vec<u8>,
-    /// The offset of the buffer's bytes in the file.
-    buffer_at: u64,
     has_failed: bool,
 }
 
@@ -129,7 +127,7 @@ impl<'a> FileWriter<'a> {
         let mut order = vec![0; spec.tensors().len() + spec.metadata().map_or(0, <[_]>::len)];
         let plan = spec.plan_sorted(&mut order).map_err(|error| spec_error(error, &spec))?;
         let mut file = Self {
-            file: Replacement::begin(disk, path)?,
+            file: Positioned::buffered(Replacement::begin(disk, path)?, BUFFER),
             path: path.to_path_buf(),
             tensors: spec.tensors(),
             progress: initial_progress(&plan),
@@ -139,8 +137,6 @@ impl<'a> FileWriter<'a> {
                 .enumerate()
                 .map(|(index, tensor)| (tensor.name(), index))
                 .collect(),
-            buffer: Vec::new(),
-            buffer_at: 0,
             has_failed: false,
         };
         file.write_header(&plan)?;
@@ -149,14 +145,11 @@ impl<'a> FileWriter<'a> {
 
     /// Writes the header. Padding needs no write: a file has zeros where nothing was written.
     fn write_header(&mut self, plan: &FilePlan<'_>) -> Result<(), EditErrorKind> {
-        self.buffer.reserve_exact(BUFFER);
         let (mut encoder, mut window) = (plan.encoder(), vec![0; BUFFER]);
         while let bytes @ [_, ..] = encoder.encode(&mut window) {
-            let at = self.buffer_at + self.buffer.len() as u64;
-            self.write_at(at, bytes)?;
+            self.file.write_all(bytes).doing("write")?;
         }
-        let file = self.file.file();
-        file.set_len(plan.file_len()).doing("write")
+        self.file.get_ref().handle().set_len(plan.file_len()).doing("write")
     }
 
     /// Writes one complete tensor.
@@ -239,23 +232,19 @@ impl<'a> FileWriter<'a> {
     ///
     /// # Errors
     /// As [`finish`](Self::finish).
-    pub fn finish_without_sync(mut self) -> Result<(), EditError> {
+    pub fn finish_without_sync(self) -> Result<(), EditError> {
         self.check_complete()?;
-        let written = self.flush();
         let Self { file, path, .. } = self;
+        let file = Positioned::into_file(file).at(&path)?;
         let _guard = undo::lock();
-        written.and_then(|()| file.close_without_sync().replace_edited_target(false)).at(&path)
+        file.close_without_sync().replace_edited_target(false).at(&path)
     }
 
     /// Finishes as [`finish`](Self::finish) does, if `check` succeeds just before the replacement.
-    pub(crate) fn finish_if(
-        mut self,
-        check: impl FnOnce() -> Result<(), EditError>,
-    ) -> Result<(), EditError> {
+    pub(crate) fn finish_if(self, check: impl FnOnce() -> Result<(), EditError>) -> Result<(), EditError> {
         self.check_complete()?;
-        self.flush().at(&self.path)?;
         let Self { file, path, .. } = self;
-        let file = file.close().at(&path)?;
+        let file = Positioned::into_file(file).and_then(Replacement::close).at(&path)?;
         let _guard = undo::lock();
         check()?;
         file.replace_edited_target(true).at(&path)
@@ -264,8 +253,8 @@ impl<'a> FileWriter<'a> {
     /// Replaces the zeros in the header by the sum of the file, whose tensors are complete.
     pub(crate) fn embed_sum(&mut self, watch: Watch<'_>) -> Result<(), EditError> {
         let embedded = self.flush().and_then(|()| {
-            let sum = sum_after(&[], self.file.file(), watch)?;
-            self.write_to_file(sum.at, &sum.digits())
+            let sum = sum_after(&[], self.file.get_ref().handle(), watch)?;
+            self.write_at(sum.at, &sum.digits())
         });
         embedded.map_err(|kind| self.error(kind))
     }
@@ -300,31 +289,19 @@ impl<'a> FileWriter<'a> {
         if self.has_failed {
             return Err(EditErrorKind::Unfinished);
         }
-        let follows = at == self.buffer_at + self.buffer.len() as u64;
-        if !follows || self.buffer.len() + bytes.len() > BUFFER {
-            self.flush()?;
-            self.buffer_at = at;
-        }
-        if bytes.len() < BUFFER {
-            self.buffer.extend_from_slice(bytes);
-            return Ok(());
-        }
-        self.buffer_at = at + bytes.len() as u64;
-        self.write_to_file(at, bytes)
+        let is_next = at == Positioned::next(&self.file);
+        let moved = if is_next { Ok(at) } else { self.file.seek(SeekFrom::Start(at)) };
+        let written = moved.and_then(|_| self.file.write_all(bytes));
+        self.checked(written)
     }
 
     fn flush(&mut self) -> Result<(), EditErrorKind> {
-        let bytes = core::mem::take(&mut self.buffer);
-        let outcome = if bytes.is_empty() { Ok(()) } else { self.write_to_file(self.buffer_at, &bytes) };
-        self.buffer_at += bytes.len() as u64;
-        self.buffer = bytes;
-        self.buffer.clear();
-        outcome
+        let flushed = self.file.flush();
+        self.checked(flushed)
     }
 
-    /// Writes bytes to the file. After an error its content is unknown.
-    fn write_to_file(&mut self, at: u64, bytes: &[u8]) -> Result<(), EditErrorKind> {
-        let outcome = self.file.file().write_at(at, bytes);
+    /// After an error the content of the file is unknown.
+    fn checked(&mut self, outcome: io::Result<()>) -> Result<(), EditErrorKind> {
         self.has_failed |= outcome.is_err();
         outcome.doing("write")
     }
