@@ -232,17 +232,19 @@ fn single_shards_are_rejected() {
 #[test]
 fn parts_of_gguf_become_one_model() {
     let place = Place::new();
-    place.put("d/m-00001-of-00002.gguf", &made::gguf_part([0, 2], 2, "a"));
-    place.put("x.gguf", &made::gguf_part([0, 2], 2, "a")).put("y.gguf", &made::gguf_part([1, 2], 2, "b"));
+    place.put("d/m-00001-of-00002.gguf", &made::gguf_part([0, 2], 2, "b"));
+    place.put("x.gguf", &made::gguf_part([0, 2], 2, "b")).put("y.gguf", &made::gguf_part([1, 2], 2, "a"));
     convert(&place, &["d", "o.safetensors"]).fails(2, "is shard 1 of 2, and \"m-00002-of");
-    place.put("d/m-00002-of-00002.gguf", &made::gguf_part([1, 2], 2, "b"));
+    place.put("d/m-00002-of-00002.gguf", &made::gguf_part([1, 2], 2, "a"));
     for words in ["d a.safetensors", "y.gguf x.gguf b.safetensors", "x.gguf y.gguf c.gguf"] {
         assert!(place.done(format!("convert {words}").split(' ')).out.contains(": 2 tensors"), "{words}");
     }
-    convert(&place, &["c.gguf", "c.safetensors"]).is(0, "c.safetensors: 2 tensors, 184 bytes\n", "");
+    assert_eq!(convert(&place, &["c.gguf", "c.safetensors"]).code, Some(0));
     for model in ["a.safetensors", "b.safetensors", "c.safetensors"] {
-        let read = place.decoded(model);
-        assert_eq!(read["metadata"], json!({"gguf.k": "uint16:7", "gguf_keys": "[\"k\"]"}));
+        let lists = json!({"gguf.k": "uint16:7", "gguf_keys": "[\"k\"]", "gguf_tensors": "[\"b\",\"a\"]"});
+        assert_eq!(place.decoded(model)["metadata"], lists);
+        assert_eq!(convert(&place, &[model, "back.gguf", "--force"]).code, Some(0));
+        assert_eq!(place.read("back.gguf"), place.read("c.gguf"), "the order of the tensors is kept");
     }
     place.put("z.gguf", &made::gguf_part([0, 2], 2, "z")).put("w.gguf", &made::gguf_part([1, 3], 2, "w"));
     place.put("v.gguf", &made::gguf_part([0, 2], 3, "v"));

@@ -9,7 +9,7 @@ use crate::input::selection::Selection;
 use crate::pack::Renames;
 use crate::text::quoted;
 use embedded_safetensors::Dtype;
-use safetensors_convert::gguf::{RawTypes, TYPES};
+use safetensors_convert::gguf::{RawTypes, TENSORS, TYPES, list_tensors};
 use safetensors_convert::numbers::{bits_of, can_be_target, is_float};
 use safetensors_convert::numpy::Header;
 use safetensors_convert::zip::is_unsafe;
@@ -258,6 +258,8 @@ impl<'i> Plan<'i> {
             self.tensors.push(Planned::new(tensor, to, change));
             self.tensors.extend(casts.scale.map(|scale| Planned::scales(tensor, scale)));
         }
+        // Parts of a GGUF in the order of their numbers; scales stay after their tensor.
+        self.tensors.sort_by_key(|planned| input.file_of(planned.tensor).part());
         self.left.sort_unstable();
         // A cast without effect is a mistake.
         if casts.to.is_none() || has_casts || input.tensors.is_empty() {
@@ -267,14 +269,18 @@ impl<'i> Plan<'i> {
         Err(input.about(reason.map_or("nothing to cast: no tensor is selected", |reason| reason.texts()[1])))
     }
 
-    /// The metadata of the output: the pairs of the inputs, and the types of its tensors with blocks.
+    /// The metadata of the output: the pairs of the inputs, the order of tensors of GGUF, and the types of
+    /// those with blocks.
     fn metadata(&self) -> Result<Option<Vec<(String, String)>>, Error> {
         let mut pairs = self.input.metadata(self.renames)?;
         let blocks = self.tensors.iter().filter_map(|planned| Some((&*planned.name, planned.tensor.blocks?)));
-        if let Some(types) = RawTypes::list(blocks) {
+        let has_order = self.kind == Kind::Model && self.input.files.iter().any(|file| file.is_ordered);
+        let names = self.tensors.iter().filter(|_| has_order).map(|planned| &*planned.name);
+        for (key, list) in [(TENSORS, list_tensors(names)), (TYPES, RawTypes::list(blocks))] {
+            let Some(list) = list else { continue };
             let pairs = pairs.get_or_insert_default();
-            let at = pairs.partition_point(|(key, _)| key.as_str() < TYPES);
-            pairs.insert(at, (TYPES.to_owned(), types));
+            let at = pairs.partition_point(|(other, _)| other.as_str() < key);
+            pairs.insert(at, (key.to_owned(), list));
         }
         Ok(pairs)
     }

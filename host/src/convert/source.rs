@@ -30,6 +30,9 @@ use std::path::{Path, PathBuf};
 /// Bytes read at a time: complete elements of every dtype.
 const CHUNK: usize = 3 << 15;
 
+/// The keys of lists that are made again for each output.
+const LISTS: [&str; 2] = [gguf::TYPES, gguf::TENSORS];
+
 /// Reads the next bytes into the front of a buffer, as many as there are or fit, and returns their number.
 type Fill<'s> = Box<dyn FnMut(&mut [u8]) -> io::Result<usize> + 's>;
 
@@ -40,8 +43,10 @@ pub struct Source {
     pub tensors: Range<usize>,
     /// The names of its tensors begin with it.
     prefix: String,
-    /// The metadata, if there is some, but not the types of blocks.
+    /// The metadata, if there is some, but not the types of blocks and the order of tensors of GGUF.
     pairs: Option<Vec<Pair>>,
+    /// Whether the tensors are in the order of a GGUF.
+    pub is_ordered: bool,
     contents: Contents,
 }
 
@@ -116,13 +121,21 @@ impl Source {
         contents.set_blocks(prefix, &mut tensors[first..]).map_err(|reason| {
             Error::about(path, format!("metadata value {}: {reason}", quoted(gguf::TYPES)))
         })?;
+        let is_ordered = contents.sort(prefix, &mut tensors[first..]).map_err(|reason| {
+            Error::about(path, format!("metadata value {}: {reason}", quoted(gguf::TENSORS)))
+        })?;
         let (path, prefix) = (path.clone(), prefix.to_owned());
-        Ok((Self { path, tensors: first..tensors.len(), prefix, pairs, contents }, padding))
+        Ok((Self { path, tensors: first..tensors.len(), prefix, pairs, is_ordered, contents }, padding))
     }
 
     /// The input, unless it is a model in safetensors.
     pub fn foreign(&self) -> Option<&Foreign> {
         if let Contents::Foreign(foreign) = &self.contents { Some(foreign) } else { None }
+    }
+
+    /// The number of its part, if it is one of several of GGUF.
+    pub fn part(&self) -> u64 {
+        self.foreign().and_then(|foreign| foreign.split).map_or(0, |split| split.number)
     }
 
     /// The name of a tensor in this file.
@@ -269,12 +282,23 @@ impl Contents {
         Ok(())
     }
 
-    /// The metadata, if there is some, but not the types of blocks.
+    /// Gives tensors with this prefix the order of the GGUF that they are from, and returns whether they have it.
+    fn sort(&self, prefix: &str, tensors: &mut [Tensor]) -> Result<bool, String> {
+        let Self::Model(model) = self else {
+            return Ok(matches!(self, Self::Foreign(one) if one.format == Readable::Gguf));
+        };
+        let list = model.metadata().and_then(|pairs| pairs.get(gguf::TENSORS));
+        let sorted =
+            list.map(|list| gguf::sort_tensors(list, tensors, |tensor| &tensor.name[prefix.len()..]));
+        Ok(sorted.transpose()?.is_some())
+    }
+
+    /// The metadata, if there is some, but not the types of blocks and the order of tensors of GGUF.
     fn pairs(&self) -> Option<Vec<Pair>> {
         let pair = |key: &str, value: &str, is_note| Pair { key: key.into(), value: value.into(), is_note };
         match self {
             Self::Model(model) => {
-                let all = model.pairs()?.into_iter().filter(|(key, _)| *key != gguf::TYPES);
+                let all = model.pairs()?.into_iter().filter(|(key, _)| !LISTS.contains(key));
                 // `format` is the key of the framework.
                 let is_note =
                     |key, value| key != "format" && model.find(value).is_some() && model.find(key).is_none();
@@ -283,7 +307,7 @@ impl Contents {
             Self::Foreign(foreign) => {
                 let has_names = foreign.format == Readable::PyTorch;
                 let all = foreign.source.metadata().iter();
-                let all = all.filter(|(key, _)| has_names || key != gguf::TYPES);
+                let all = all.filter(|(key, _)| has_names || !LISTS.contains(&key.as_str()));
                 let all: Vec<_> = all.map(|(key, value)| pair(key, value, has_names)).collect();
                 (!all.is_empty()).then_some(all)
             }

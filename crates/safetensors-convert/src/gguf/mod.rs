@@ -34,8 +34,10 @@
 //! | arrays of strings, quoted as in JSON, or in hexadecimal digits | `array:string["a\n",ff61]` |
 //! | arrays of arrays | `array:array[uint32[1,2],string[]]` |
 //!
-//! Each value of a file has one text, from which [`Plan`] restores the same bytes. [`KEYS`] lists the keys in
-//! the order of the file as a JSON array, since readers of `__metadata__` sort them.
+//! Each value of a file has one text, from which [`Plan`] restores the same bytes. [`KEYS`] and [`TENSORS`]
+//! list the keys and the names of tensors in the order of the file as JSON arrays, since safetensors sorts both:
+//! [`sort_tensors`] restores the order of tensors. A single tensor is not listed, nor are names of more than
+//! 24 MiB.
 //!
 //! Files of a [`Split`] model say which they are in `split.no`, `split.count` and `split.tensors.count`.
 //! These keys are not in `__metadata__`: they are about the file, not about the model.
@@ -60,7 +62,7 @@ mod value;
 mod write;
 
 pub use kind::Kind;
-pub use raw::RawTypes;
+pub use raw::{RawTypes, list_tensors, sort_tensors};
 pub use reader::{Gguf, Options, Quantised};
 pub use split::Split;
 pub use write::{Plan, Writer};
@@ -71,6 +73,9 @@ pub const TYPES: &str = "gguf_types";
 /// The key of `__metadata__` that lists the keys of the file.
 pub const KEYS: &str = "gguf_keys";
 
+/// The key of `__metadata__` that lists the names of tensors in the order of the file.
+pub const TENSORS: &str = "gguf_tensors";
+
 /// The prefix of all other keys.
 const PREFIX: &str = "gguf.";
 /// The key of the alignment of data, in bytes, and the alignment if it is missing.
@@ -79,6 +84,8 @@ const DEFAULT_ALIGNMENT: u32 = 32;
 /// The largest alignment. Each tensor has up to so many bytes of padding.
 const LARGEST_ALIGNMENT: u32 = 65_536;
 const MAGIC: [u8; 4] = *b"GGUF";
+/// The most bytes of the texts in `__metadata__`, and of the list of tensors.
+const MOST_TEXT: usize = 24 << 20;
 /// The most tensors of a file.
 const MOST_TENSORS: u64 = 2_000_000;
 /// The most dims of a tensor.

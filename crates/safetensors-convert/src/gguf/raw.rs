@@ -1,8 +1,9 @@
-//! The list of the types of raw tensors in `__metadata__`.
+//! The lists of tensors, and of the types of those that are raw, in `__metadata__`.
 
 use super::value::Text;
-use super::{Kind, parse};
+use super::{Kind, MOST_TEXT, parse};
 use crate::text::quoted;
+use std::collections::HashMap;
 use std::fmt::{self, Write as _};
 
 /// The types of some tensors, as a list has them.
@@ -69,6 +70,40 @@ pub(super) fn push_types<'n>(text: &mut Text, raw: impl Iterator<Item = (&'n str
         text.push_quoted(name)?;
         write!(text, ":\"{kind}\"")
     })
+}
+
+/// Returns the list [`TENSORS`](super::TENSORS) of tensors with these names; `None` for one tensor, whose order
+/// is known, and if the list is too long.
+pub fn list_tensors<'n>(names: impl Iterator<Item = &'n str> + Clone) -> Option<String> {
+    let mut text = Text::new(MOST_TEXT);
+    text.push_list(['[', ']'], names.clone(), |text, name| text.push_quoted(name)).ok()?;
+    names.skip(1).next().map(|_| text.into_string())
+}
+
+/// Sorts tensors as a list, [`TENSORS`](super::TENSORS), has their names. Those that it does not have stay in
+/// order after the others.
+///
+/// # Errors
+/// The reason why the text is not such a list.
+pub fn sort_tensors<T>(list: &str, tensors: &mut [T], name: impl Fn(&T) -> &str) -> Result<(), String> {
+    let ranks = ranks(list)?;
+    tensors.sort_by_key(|tensor| ranks.get(name(tensor)).copied().unwrap_or(usize::MAX));
+    Ok(())
+}
+
+/// Returns the index of each string of a JSON array.
+pub(super) fn ranks(text: &str) -> Result<HashMap<String, usize>, String> {
+    let invalid = "it is not an array of strings";
+    let (mut ranks, mut rest) = (HashMap::new(), text.strip_prefix('[').ok_or(invalid)?);
+    while rest != "]" {
+        if !ranks.is_empty() {
+            rest = rest.strip_prefix(',').ok_or(invalid)?;
+        }
+        let mut key = Vec::new();
+        rest = parse::unquote(rest.strip_prefix('"').ok_or(invalid)?, &mut key)?;
+        ranks.insert(String::from_utf8(key).map_err(|_| invalid)?, ranks.len());
+    }
+    Ok(ranks)
 }
 
 #[cfg(test)]

@@ -2,12 +2,12 @@
 
 use super::elements::{Blocks, Stored};
 use super::input::{Input, Place};
-use super::raw::push_types;
+use super::raw::{list_tensors, push_types};
 use super::split::{Split, Values};
 use super::value::{self, Text, Type};
 use super::{
-    ALIGNMENT, DEFAULT_ALIGNMENT, KEYS, Kind, MAGIC, MOST_DIMS, MOST_TENSORS, PREFIX, TYPES, aligned,
-    check_alignment,
+    ALIGNMENT, DEFAULT_ALIGNMENT, KEYS, Kind, MAGIC, MOST_DIMS, MOST_TENSORS, MOST_TEXT, PREFIX, TENSORS,
+    TYPES, aligned, check_alignment,
 };
 use crate::error::{beyond_limit, unsound};
 use crate::numpy::Swapped;
@@ -18,8 +18,7 @@ use embedded_safetensors::Dtype;
 use std::fs::File;
 use std::io::{self, Read};
 
-/// The most bytes of the texts in `__metadata__`. A pair takes as many in addition.
-const MOST_TEXT: usize = 24 << 20;
+/// The bytes that a pair takes in addition to its texts.
 const PAIR: usize = 64;
 
 /// What becomes of quantised tensors.
@@ -265,6 +264,8 @@ impl Metadata {
         if !self.pairs.is_empty() {
             self.pairs.push((KEYS.to_owned(), text.into_string()));
         }
+        let names = tensors.iter().filter(|_| self.is_kept).map(|tensor| tensor.name.as_str());
+        self.pairs.extend(list_tensors(names).map(|list| (TENSORS.to_owned(), list)));
         let all = tensors.iter().zip(stored).filter(|(_, stored)| stored.kind.dtype().is_none());
         let raw = all.filter(|_| quantised == Quantised::Raw);
         let mut raw = raw.map(|(tensor, stored)| (tensor.name.as_str(), stored.kind)).peekable();

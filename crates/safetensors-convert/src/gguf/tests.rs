@@ -1,7 +1,7 @@
 //! Files that are sound, and files that are not.
 
 use super::quants::dequantise;
-use super::{Gguf, Kind, Options, Plan, Quantised, Split, TYPES, Writer};
+use super::{Gguf, Kind, Options, Plan, Quantised, Split, TYPES, Writer, sort_tensors};
 use crate::samples::{file, noise, read};
 use crate::source::{Tensor, TensorSource};
 use embedded_safetensors::Dtype;
@@ -150,6 +150,7 @@ fn tensors_and_metadata_are_read() {
             ("gguf.a.texts", r#"array:string["a\"\n",ff]"#),
             ("gguf.a.nested", "array:array[uint32[7],uint32[7]]"),
             ("gguf_keys", r#"["general.architecture","a.count","a.flag","a.texts","a.nested"]"#),
+            ("gguf_tensors", r#"["plain","blocks","none"]"#),
         ]
     );
     let raw = open(&bytes, &RAW).expect("sound");
@@ -418,6 +419,12 @@ fn files_are_written_back() {
     let tensors = [tensor("b", &[8], Kind::F16, 0), tensor("a", &[2, 2], Kind::I64, 64)];
     let bytes = gguf(&pairs, &tensors, 128);
     let source = open(&bytes, &Options::default()).expect("sound");
+    // safetensors has them in another order.
+    let mut sorted = source.tensors().to_vec();
+    sorted.sort_by(|one, other| one.name.cmp(&other.name));
+    let (_, list) = source.metadata().last().expect("the list of tensors");
+    sort_tensors(list, &mut sorted, |tensor| &tensor.name).expect("a list");
+    assert_eq!((sorted.as_slice(), list.as_str()), (source.tensors(), r#"["b","a"]"#));
     let back = open(&written(&source), &Options::default()).expect("sound");
     assert_eq!((source.tensors(), source.metadata()), (back.tensors(), back.metadata()));
     assert_eq!([0, 1].map(|index| elements(&source, index)), [0, 1].map(|index| elements(&back, index)));

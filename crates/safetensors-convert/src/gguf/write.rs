@@ -3,7 +3,7 @@
 use super::value::Type;
 use super::{
     ALIGNMENT, DEFAULT_ALIGNMENT, KEYS, Kind, LONGEST_NAME, MAGIC, MOST_DIMS, MOST_TENSORS, PREFIX, RawTypes,
-    TYPES, aligned, check_alignment, parse,
+    TENSORS, TYPES, aligned, check_alignment, parse, raw::ranks,
 };
 use crate::counted::Counted;
 use crate::error::{beyond_limit, unsound};
@@ -11,7 +11,6 @@ use crate::source::{Tensor, TensorSource};
 use crate::text::quoted;
 use embedded_safetensors::Dtype;
 use embedded_safetensors::write::TensorSpec;
-use std::collections::HashMap;
 use std::io::{self, Read, Write};
 
 /// A validated file that has not been written: tensors in the given order, and metadata from
@@ -76,7 +75,7 @@ impl<'a> Plan<'a> {
     /// Returns the keys of the metadata that the file does not have.
     pub fn left_out(&self) -> impl Iterator<Item = &'a str> + use<'a> {
         let keys = self.metadata.iter().map(|(key, _)| key.as_str());
-        keys.filter(|key| ![TYPES, KEYS].contains(key) && !key.starts_with(PREFIX))
+        keys.filter(|key| ![TYPES, KEYS, TENSORS].contains(key) && !key.starts_with(PREFIX))
     }
 
     /// Returns the length of the file.
@@ -200,21 +199,6 @@ fn ordered(metadata: &[(String, String)]) -> io::Result<Vec<(&str, &str)>> {
         )));
     }
     Ok(pairs)
-}
-
-/// Returns the index of each string of a JSON array.
-fn ranks(text: &str) -> Result<HashMap<String, usize>, String> {
-    let invalid = "it is not an array of strings";
-    let (mut ranks, mut rest) = (HashMap::new(), text.strip_prefix('[').ok_or(invalid)?);
-    while rest != "]" {
-        if !ranks.is_empty() {
-            rest = rest.strip_prefix(',').ok_or(invalid)?;
-        }
-        let mut key = Vec::new();
-        rest = parse::unquote(rest.strip_prefix('"').ok_or(invalid)?, &mut key)?;
-        ranks.insert(String::from_utf8(key).map_err(|_| invalid)?, ranks.len());
-    }
-    Ok(ranks)
 }
 
 fn check_names(tensors: &[TensorSpec<'_>]) -> io::Result<()> {
