@@ -85,21 +85,23 @@ impl<'f> Input<'f> {
         Ok(bytes)
     }
 
-    /// Reads the bytes of a number in little-endian order.
-    pub fn number<const N: usize>(&mut self) -> io::Result<[u8; N]> {
-        let mut bytes = self.bytes()?;
+    /// Reads an unsigned number of at most 8 bytes.
+    pub fn word(&mut self, len: u32) -> io::Result<u64> {
+        let mut bytes = [0; 8];
+        let own = &mut bytes[..len as usize];
+        self.fill(own)?;
         if self.is_big {
-            bytes.reverse();
+            own.reverse();
         }
-        Ok(bytes)
+        Ok(u64::from_le_bytes(bytes))
     }
 
     pub fn u32(&mut self) -> io::Result<u32> {
-        self.number().map(u32::from_le_bytes)
+        self.word(4).map(|word| u32::try_from(word).unwrap_or(u32::MAX))
     }
 
     pub fn u64(&mut self) -> io::Result<u64> {
-        self.number().map(u64::from_le_bytes)
+        self.word(8)
     }
 
     /// Reads the length of a string, which the file has.

@@ -17,31 +17,10 @@ macro_rules! kinds {
             /// Every type.
             pub const ALL: &'static [Self] = &[$(Self::$name),+];
 
-            /// Returns the name, as gguf-py spells it.
-            pub const fn name(self) -> &'static str {
+            /// Returns the name, the number, and the elements and the bytes of a block.
+            const fn row(self) -> (&'static str, u32, u64, u64) {
                 match self {
-                    $(Self::$name => stringify!($name),)+
-                }
-            }
-
-            /// Returns the number that files contain.
-            pub const fn number(self) -> u32 {
-                match self {
-                    $(Self::$name => $number,)+
-                }
-            }
-
-            /// Returns the number of elements of a block, which is 1 for types that are not quantised.
-            pub const fn block_elements(self) -> u64 {
-                match self {
-                    $(Self::$name => $elements,)+
-                }
-            }
-
-            /// Returns the number of bytes of a block.
-            pub const fn block_bytes(self) -> u64 {
-                match self {
-                    $(Self::$name => $bytes,)+
+                    $(Self::$name => (stringify!($name), $number, $elements, $bytes),)+
                 }
             }
         }
@@ -104,6 +83,26 @@ impl fmt::Display for Kind {
 }
 
 impl Kind {
+    /// Returns the name, as gguf-py spells it.
+    pub const fn name(self) -> &'static str {
+        self.row().0
+    }
+
+    /// Returns the number that files contain.
+    pub const fn number(self) -> u32 {
+        self.row().1
+    }
+
+    /// Returns the number of elements of a block, which is 1 for types that are not quantised.
+    pub const fn block_elements(self) -> u64 {
+        self.row().2
+    }
+
+    /// Returns the number of bytes of a block.
+    pub const fn block_bytes(self) -> u64 {
+        self.row().3
+    }
+
     /// Returns the type with this number.
     ///
     /// # Errors
@@ -123,22 +122,12 @@ impl Kind {
 
     /// Returns the type whose elements are those of a dtype.
     pub fn of_dtype(dtype: Dtype) -> Option<Self> {
-        Self::ALL.iter().find(|kind| kind.dtype() == Some(dtype)).copied()
+        Self::of_name(dtype.name()).filter(|kind| kind.dtype().is_some())
     }
 
-    /// Returns the dtype with the same elements; `None` if the type is quantised.
+    /// Returns the dtype with the same elements, which has the same name; `None` if the type is quantised.
     pub fn dtype(self) -> Option<Dtype> {
-        match self {
-            Self::F32 => Some(Dtype::F32),
-            Self::F16 => Some(Dtype::F16),
-            Self::BF16 => Some(Dtype::BF16),
-            Self::F64 => Some(Dtype::F64),
-            Self::I8 => Some(Dtype::I8),
-            Self::I16 => Some(Dtype::I16),
-            Self::I32 => Some(Dtype::I32),
-            Self::I64 => Some(Dtype::I64),
-            _ => None,
-        }
+        if self.block_elements() == 1 { Dtype::from_name(self.name().as_bytes()) } else { None }
     }
 
     /// Returns the offsets of the numbers of 2 bytes in a block whose byte order is the file's; `None` if
@@ -168,25 +157,5 @@ impl Kind {
         let len = product.and_then(|product| (product / elements).checked_mul(bytes));
         let len = len.map(|len| if dims.contains(&0) { 0 } else { len });
         len.ok_or_else(|| format!("its shape {dims:?} has more bytes than fit into 64 bits"))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Kind;
-
-    #[test]
-    fn types_are_found_by_number_and_name() {
-        for &kind in Kind::ALL {
-            assert_eq!(Kind::of_number(kind.number()), Ok(kind));
-            assert_eq!(Kind::of_name(kind.name()), Some(kind));
-            let dtype = kind.dtype().map(|dtype| (u64::from(dtype.bits()) / 8, 1));
-            assert_eq!(kind.block_elements() == 1, dtype == Some((kind.block_bytes(), 1)), "{kind}");
-        }
-        assert_eq!(
-            Kind::of_number(31),
-            Err("type 31, Q4_0_4_4, has been removed from the format".to_owned())
-        );
-        assert_eq!(Kind::of_number(42), Err("type 42 is unknown".to_owned()));
     }
 }

@@ -51,9 +51,9 @@
 mod elements;
 mod input;
 mod kind;
+mod lists;
 mod parse;
 mod quants;
-mod raw;
 mod reader;
 mod split;
 #[cfg(test)]
@@ -62,7 +62,7 @@ mod value;
 mod write;
 
 pub use kind::Kind;
-pub use raw::{RawTypes, list_tensors, sort_tensors};
+pub use lists::{RawTypes, list_tensors, sort_tensors};
 pub use reader::{Gguf, Options, Quantised};
 pub use split::Split;
 pub use write::{Plan, Writer};

@@ -2,9 +2,9 @@
 
 use super::elements::{Blocks, Stored};
 use super::input::{Input, Place};
-use super::raw::{list_tensors, push_types};
+use super::lists::{list_tensors, push_strings, push_types};
 use super::split::{Split, Values};
-use super::value::{self, Text, Type};
+use super::value::{self, Stop, Text, Type, UINT32};
 use super::{
     ALIGNMENT, DEFAULT_ALIGNMENT, KEYS, Kind, MAGIC, MOST_DIMS, MOST_TENSORS, MOST_TEXT, PREFIX, TENSORS,
     TYPES, aligned, check_alignment,
@@ -15,6 +15,7 @@ use crate::source::{InTensor, Tensor, TensorSource, no_tensor};
 use crate::text::quoted;
 use crate::zip::Exact;
 use embedded_safetensors::Dtype;
+use std::fmt;
 use std::fs::File;
 use std::io::{self, Read};
 
@@ -73,24 +74,26 @@ impl Gguf {
     /// # Errors
     /// Those of [`TensorSource`].
     pub fn open(file: File, options: &Options) -> io::Result<Self> {
+        let Options { quantised, without_metadata } = *options;
         let mut input = Input::new(&file)?;
-        let [tensors, pairs] = read_header(&mut input)?;
-        let mut metadata = Metadata::new(options);
+        let [count, pairs] = read_header(&mut input)?;
+        let mut metadata = Metadata { is_kept: !without_metadata, left: MOST_TEXT, ..Metadata::default() };
         metadata.read(&mut input, pairs)?;
-        let mut list = List::new(&input, tensors, options.quantised)?;
-        for index in 0..tensors {
+        let capacity =
+            usize::try_from(count).map_err(|_| input.place.beyond("more tensors than fit into memory"))?;
+        let (mut tensors, mut stored) = (Vec::with_capacity(capacity), Vec::with_capacity(capacity));
+        for index in 0..count {
             input.place = Place::Index(index);
-            list.read(&mut input)?;
+            let (tensor, own) = read_tensor(&mut input, quantised)?;
+            tensors.push(tensor);
+            stored.push(own);
         }
-        let alignment = metadata.alignment.unwrap_or(DEFAULT_ALIGNMENT);
         input.place = Place::Header;
-        list.place(&input, alignment)?;
-        let is_big = input.is_big;
-        let List { tensors, stored, .. } = list;
-        let split = metadata.split.split()?;
+        place(&tensors, &mut stored, &input, metadata.alignment.unwrap_or(DEFAULT_ALIGNMENT))?;
+        let (is_big, split) = (input.is_big, metadata.split.split()?);
         check_tensors(&tensors, &stored)?;
-        let metadata = metadata.finish(&tensors, &stored, options.quantised)?;
-        Ok(Self { file, quantised: options.quantised, is_big, tensors, stored, metadata, split })
+        let metadata = metadata.finish(split.is_some(), &tensors, &stored, quantised)?;
+        Ok(Self { file, quantised, is_big, tensors, stored, metadata, split })
     }
 
     /// Returns which file of a model it is, if the model has several.
@@ -143,9 +146,8 @@ fn read_header(input: &mut Input<'_>) -> io::Result<[u64; 2]> {
         (_, 3) => true,
         (_, 1 | 2) => return Err(input.place.unsound(format!("version {big} has no big-endian files"))),
         _ => {
-            return Err(input
-                .place
-                .unsound(format!("version {little} is not supported; versions 2 and 3 are")));
+            let reason = format!("version {little} is not supported; versions 2 and 3 are");
+            return Err(input.place.unsound(reason));
         }
     };
     let (tensors, pairs) = (input.u64()?, input.u64()?);
@@ -153,8 +155,8 @@ fn read_header(input: &mut Input<'_>) -> io::Result<[u64; 2]> {
     for (count, least, what) in [(pairs, 13, "keys"), (tensors, 24, "tensors")] {
         let left = input.left();
         if count > left / least {
-            let sentence = format!("it claims {count} {what}, which do not fit the {left} bytes left");
-            return Err(input.place.unsound(sentence));
+            let reason = format!("it claims {count} {what}, which do not fit the {left} bytes left");
+            return Err(input.place.unsound(reason));
         }
     }
     if tensors > MOST_TENSORS {
@@ -164,6 +166,7 @@ fn read_header(input: &mut Input<'_>) -> io::Result<[u64; 2]> {
 }
 
 /// The metadata that is being read.
+#[derive(Default)]
 struct Metadata {
     pairs: Vec<(String, String)>,
     is_kept: bool,
@@ -174,47 +177,56 @@ struct Metadata {
 }
 
 impl Metadata {
-    fn new(options: &Options) -> Self {
-        let is_kept = !options.without_metadata;
-        Self { pairs: Vec::new(), is_kept, left: MOST_TEXT, alignment: None, split: Values::default() }
-    }
-
     fn read(&mut self, input: &mut Input<'_>, count: u64) -> io::Result<()> {
         for index in 0..count {
             input.place = Place::Key(index);
             let key = input.name("text")?;
-            input.place = Place::Value(key);
-            self.read_value(input)?;
+            input.place = Place::Value(key.clone());
+            let text = match key == ALIGNMENT {
+                true => self.read_alignment(input)?,
+                false => self.read_text(input, &key)?,
+            };
+            if self.is_kept {
+                self.left = self.left.saturating_sub(PREFIX.len() + key.len() + PAIR + text.len());
+                self.pairs.push((PREFIX.to_owned() + &key, text));
+            }
         }
-        self.check_duplicates()
+        let mut keys: Vec<&str> = self.pairs.iter().map(|(key, _)| &key[PREFIX.len()..]).collect();
+        keys.sort_unstable();
+        match keys.windows(2).find(|pair| pair[0] == pair[1]) {
+            Some(pair) => Err(Place::Value(pair[0].to_owned()).unsound("the key is duplicate")),
+            None => Ok(()),
+        }
     }
 
-    fn read_value(&mut self, input: &mut Input<'_>) -> io::Result<()> {
-        let Place::Value(key) = input.place.clone() else { return Ok(()) };
-        if key == ALIGNMENT {
-            return self.read_alignment(input, key);
-        }
-        let is_split = Values::have(&key);
-        let is_kept = self.is_kept || is_split;
-        let room = self.left.checked_sub(PREFIX.len() + key.len() + PAIR).filter(|_| is_kept);
-        let mut text = match room {
-            Some(room) => Text::new(room),
-            None if is_kept => return Err(value::too_long(&input.place)),
-            None => Text::without(),
+    fn read_text(&mut self, input: &mut Input<'_>, key: &str) -> io::Result<String> {
+        let too_long = |input: &Input<'_>| {
+            input.place.beyond(
+                "with it, the texts of the metadata are longer than 24 MiB; the metadata can be left out \
+                 (--no-metadata)",
+            )
         };
-        value::read(input, &mut text)?;
+        let is_split = Values::have(key);
+        let room = self.left.checked_sub(PREFIX.len() + key.len() + PAIR);
+        let mut text = match self.is_kept || is_split {
+            true => Text::new(room.ok_or_else(|| too_long(input))?),
+            false => Text::without(),
+        };
+        value::read(input, &mut text).map_err(|stop| match stop {
+            Stop::TooLong => too_long(input),
+            Stop::Failed(error) => error,
+        })?;
         let text = text.into_string();
         if is_split {
-            self.split.set(&key, &text)?;
+            self.split.set(key, &text)?;
         }
-        self.push(key, text);
-        Ok(())
+        Ok(text)
     }
 
-    fn read_alignment(&mut self, input: &mut Input<'_>, key: String) -> io::Result<()> {
+    fn read_alignment(&mut self, input: &mut Input<'_>) -> io::Result<String> {
         let kind = Type::read(input)?;
-        if kind != Type::Uint32 {
-            return Err(input.place.unsound(format!("its type is {}, not uint32", kind.name())));
+        if kind.number != UINT32.number {
+            return Err(input.place.unsound(format!("its type is {}, not uint32", kind.name)));
         }
         let alignment = input.u32()?;
         if !alignment.is_power_of_two() {
@@ -224,146 +236,91 @@ impl Metadata {
         if self.alignment.replace(alignment).is_some() {
             return Err(input.place.unsound("the key is duplicate"));
         }
-        self.push(key, format!("uint32:{alignment}"));
-        Ok(())
+        Ok(format!("uint32:{alignment}"))
     }
 
-    fn push(&mut self, key: String, text: String) {
-        if self.is_kept {
-            self.left = self.left.saturating_sub(PREFIX.len() + key.len() + PAIR + text.len());
-            self.pairs.push((PREFIX.to_owned() + &key, text));
-        }
+    fn list(&self, push: impl FnOnce(&mut Text) -> fmt::Result) -> io::Result<String> {
+        let mut text = Text::new(self.left);
+        let too_long = |_| beyond_limit("the lists of keys and of types of raw tensors are too long");
+        push(&mut text).map_err(too_long).map(|()| text.into_string())
     }
 
-    fn check_duplicates(&self) -> io::Result<()> {
-        let mut keys: Vec<&str> = self.pairs.iter().map(|(key, _)| key.as_str()).collect();
-        keys.sort_unstable();
-        match keys.windows(2).find(|pair| pair[0] == pair[1]) {
-            Some(pair) => {
-                let key = pair[0].strip_prefix(PREFIX).unwrap_or(pair[0]);
-                Err(Place::Value(key.to_owned()).unsound("the key is duplicate"))
-            }
-            None => Ok(()),
-        }
-    }
-
-    /// Returns the pairs, and with them the order of the keys, and the types of raw tensors.
+    /// Returns the pairs, and with them the order of the keys and tensors, and the types of raw tensors.
     fn finish(
         mut self,
+        is_split: bool,
         tensors: &[Tensor],
         stored: &[Stored],
         quantised: Quantised,
     ) -> io::Result<Vec<(String, String)>> {
-        let too_long = |_| beyond_limit("the lists of keys and of types of raw tensors are too long");
-        if self.split.split()?.is_some() {
-            self.pairs.retain(|(key, _)| !Values::have_prefixed(key));
-        }
-        let mut text = Text::new(self.left);
-        let keys = self.pairs.iter().filter_map(|(key, _)| key.strip_prefix(PREFIX));
-        text.push_list(['[', ']'], keys, |text, key| text.push_quoted(key)).map_err(too_long)?;
-        if !self.pairs.is_empty() {
-            self.pairs.push((KEYS.to_owned(), text.into_string()));
-        }
+        self.pairs.retain(|(key, _)| !is_split || !Values::have(&key[PREFIX.len()..]));
+        let keys = self.pairs.iter().map(|(key, _)| &key[PREFIX.len()..]);
+        let keys = self.list(|text| push_strings(text, keys))?;
+        let raw = tensors.iter().zip(stored).map(|(tensor, stored)| (&*tensor.name, stored.kind));
+        let raw = raw.filter(|(_, kind)| quantised == Quantised::Raw && kind.dtype().is_none());
+        let types = self.list(|text| push_types(text, raw))?;
         let names = tensors.iter().filter(|_| self.is_kept).map(|tensor| tensor.name.as_str());
-        self.pairs.extend(list_tensors(names).map(|list| (TENSORS.to_owned(), list)));
-        let all = tensors.iter().zip(stored).filter(|(_, stored)| stored.kind.dtype().is_none());
-        let raw = all.filter(|_| quantised == Quantised::Raw);
-        let mut raw = raw.map(|(tensor, stored)| (tensor.name.as_str(), stored.kind)).peekable();
-        if raw.peek().is_some() {
-            let mut text = Text::new(self.left);
-            push_types(&mut text, raw).map_err(too_long)?;
-            self.pairs.push((TYPES.to_owned(), text.into_string()));
-        }
+        let tensors = list_tensors(names);
+        let lists = [(KEYS, Some(keys)), (TENSORS, tensors), (TYPES, Some(types))];
+        let lists = lists.into_iter().filter_map(|(key, list)| Some((key.to_owned(), list?)));
+        self.pairs.extend(lists.filter(|(_, list)| !["[]", "{}"].contains(&list.as_str())));
         Ok(self.pairs)
     }
 }
 
-/// The list of tensors that is being read.
-struct List {
-    tensors: Vec<Tensor>,
-    stored: Vec<Stored>,
-    quantised: Quantised,
+/// Reads the description of a tensor; its offset is the one in the data.
+fn read_tensor(input: &mut Input<'_>, quantised: Quantised) -> io::Result<(Tensor, Stored)> {
+    let name = input.name("name")?;
+    if name == "__metadata__" {
+        return Err(input.place.unsound("safetensors reserves the name \"__metadata__\""));
+    }
+    input.place = Place::Tensor(name.clone());
+    let rank = input.u32()?;
+    if rank > MOST_DIMS {
+        return Err(input.place.beyond(format!("{rank} dims, at most {MOST_DIMS} are supported")));
+    }
+    let mut dims = (0..rank).map(|_| input.u64()).collect::<io::Result<Vec<u64>>>()?;
+    let (number, at) = (input.u32()?, input.u64()?);
+    let reject = |reason: String| input.place.unsound(reason);
+    let kind = Kind::of_number(number).map_err(reject)?;
+    let len = kind.byte_len(&dims).map_err(reject)?;
+    let is_raw = quantised == Quantised::Raw;
+    let dtype = match kind.dtype() {
+        Some(dtype) => dtype,
+        None if !is_raw && !super::quants::is_supported(kind) => {
+            let reason = format!("type {kind} cannot be made floats; its blocks can be kept (--keep-blocks)");
+            return Err(reject(reason));
+        }
+        None if input.is_big && kind.scales().is_none() => {
+            return Err(reject(format!("the byte order of type {kind} in big-endian files is unknown")));
+        }
+        None => quantised.dtype(),
+    };
+    if kind.dtype().is_none() && is_raw {
+        dims[0] = dims[0] / kind.block_elements() * kind.block_bytes();
+    }
+    dims.reverse();
+    Ok((Tensor { name, dtype, dims }, Stored { kind, at, len }))
 }
 
-impl List {
-    /// Creates a list of a number of tensors that has been compared with the length of the file.
-    fn new(input: &Input<'_>, count: u64, quantised: Quantised) -> io::Result<Self> {
-        let too_many = |_| input.place.beyond("more tensors than fit into memory");
-        let count = usize::try_from(count).map_err(too_many)?;
-        Ok(Self { tensors: Vec::with_capacity(count), stored: Vec::with_capacity(count), quantised })
+/// Makes the offsets of tensors those in the file, and checks that the file has them all.
+fn place(tensors: &[Tensor], stored: &mut [Stored], input: &Input<'_>, alignment: u32) -> io::Result<()> {
+    let begin =
+        aligned(input.at, alignment).ok_or_else(|| input.place.unsound("the alignment is too large"))?;
+    for (tensor, stored) in tensors.iter().zip(stored) {
+        let (at, len) = (stored.at, stored.len);
+        let reject = |reason| Err(Place::Tensor(tensor.name.clone()).unsound(reason));
+        if !at.is_multiple_of(u64::from(alignment)) {
+            return reject(format!("its offset {at} is not a multiple of {alignment}"));
+        }
+        let end = begin.checked_add(at).and_then(|begin| begin.checked_add(len));
+        if end.is_none_or(|end| end > input.len) {
+            let left = input.len.saturating_sub(begin);
+            return reject(format!("its {len} bytes at offset {at} exceed the {left} bytes of data"));
+        }
+        stored.at += begin;
     }
-
-    fn read(&mut self, input: &mut Input<'_>) -> io::Result<()> {
-        let name = input.name("name")?;
-        if name == "__metadata__" {
-            return Err(input.place.unsound("safetensors reserves the name \"__metadata__\""));
-        }
-        input.place = Place::Tensor(name);
-        let rank = input.u32()?;
-        if rank > MOST_DIMS {
-            return Err(input.place.beyond(format!("{rank} dims, at most {MOST_DIMS} are supported")));
-        }
-        let mut dims = (0..rank).map(|_| input.u64()).collect::<io::Result<Vec<u64>>>()?;
-        let (number, at) = (input.u32()?, input.u64()?);
-        let reject = |reason: String| input.place.unsound(reason);
-        let kind = Kind::of_number(number).map_err(reject)?;
-        let len = kind.byte_len(&dims).map_err(reject)?;
-        let dtype = self.dtype(kind, input)?;
-        if kind.dtype().is_none() && self.quantised == Quantised::Raw {
-            dims[0] = dims[0] / kind.block_elements() * kind.block_bytes();
-        }
-        dims.reverse();
-        let Place::Tensor(name) = std::mem::replace(&mut input.place, Place::Header) else { return Ok(()) };
-        self.tensors.push(Tensor { name, dtype, dims });
-        self.stored.push(Stored { kind, at, len });
-        Ok(())
-    }
-
-    /// Returns the dtype of a tensor in the output.
-    fn dtype(&self, kind: Kind, input: &Input<'_>) -> io::Result<Dtype> {
-        if let Some(dtype) = kind.dtype() {
-            return Ok(dtype);
-        }
-        if self.quantised != Quantised::Raw && !super::quants::is_supported(kind) {
-            let reason = format!("type {kind} cannot be made floats; its blocks can be kept (--keep-blocks)");
-            return Err(input.place.unsound(reason));
-        }
-        if input.is_big && kind.scales().is_none() {
-            return Err(input
-                .place
-                .unsound(format!("the byte order of type {kind} in big-endian files is unknown")));
-        }
-        Ok(self.quantised.dtype())
-    }
-
-    /// Makes the offsets of tensors those in the file, and checks that the file has them all.
-    fn place(&mut self, input: &Input<'_>, alignment: u32) -> io::Result<()> {
-        let Some(begin) = aligned(input.at, alignment) else {
-            return Err(input.place.unsound("the alignment is too large"));
-        };
-        for (tensor, stored) in self.tensors.iter().zip(&mut self.stored) {
-            let at = begin.checked_add(stored.at);
-            let end = at.and_then(|at| at.checked_add(stored.len));
-            let (len, offset) = (stored.len, stored.at);
-            let aligned = offset.is_multiple_of(u64::from(alignment));
-            match at.filter(|_| aligned && end.is_some_and(|end| end <= input.len)) {
-                Some(at) => stored.at = at,
-                None if !aligned => {
-                    let name = quoted(&tensor.name);
-                    return Err(unsound(format!(
-                        "tensor {name}: its offset {offset} is not a multiple of {alignment}"
-                    )));
-                }
-                None => {
-                    let (name, left) = (quoted(&tensor.name), input.len.saturating_sub(begin));
-                    return Err(unsound(format!(
-                        "tensor {name}: its {len} bytes at offset {offset} exceed the {left} bytes of data"
-                    )));
-                }
-            }
-        }
-        Ok(())
-    }
+    Ok(())
 }
 
 /// Checks that no two tensors have the same name, or share bytes.

@@ -1,6 +1,5 @@
 //! Models that are split into several files, as llama.cpp splits them.
 
-use super::PREFIX;
 use super::input::Place;
 use std::io;
 
@@ -28,11 +27,6 @@ impl Values {
     /// Whether a key is one of them.
     pub fn have(key: &str) -> bool {
         [NUMBER, COUNT, TENSORS].contains(&key)
-    }
-
-    /// Whether a key of `__metadata__` is one of them.
-    pub fn have_prefixed(key: &str) -> bool {
-        key.strip_prefix(PREFIX).is_some_and(Self::have)
     }
 
     /// Stores the value of one of them, which has this text.

@@ -1,9 +1,9 @@
 //! Writes files of version 3, little-endian, as gguf-py lays them out.
 
-use super::value::Type;
+use super::input::Place;
 use super::{
     ALIGNMENT, DEFAULT_ALIGNMENT, KEYS, Kind, LONGEST_NAME, MAGIC, MOST_DIMS, MOST_TENSORS, PREFIX, RawTypes,
-    TENSORS, TYPES, aligned, check_alignment, parse, raw::ranks,
+    TENSORS, TYPES, aligned, check_alignment, lists::ranks, parse,
 };
 use crate::counted::Counted;
 use crate::error::{beyond_limit, unsound};
@@ -54,7 +54,7 @@ impl<'a> Plan<'a> {
         let types = metadata.iter().find(|(key, _)| key == TYPES).map_or("{}", |(_, value)| value);
         let types =
             RawTypes::read(types, tensors.len(), |index| tensors.get(index).map_or("", TensorSpec::name));
-        let invalid = |reason| unsound(format!("metadata value \"{TYPES}\": {reason}"));
+        let invalid = |reason: String| Place::Value(TYPES.to_owned()).unsound(reason);
         let types = types.map_err(invalid)?;
         let stored = tensors.iter().zip(types.kinds).map(|(tensor, raw)| stored(tensor, raw));
         let stored = stored.collect::<io::Result<Vec<_>>>()?;
@@ -125,8 +125,7 @@ impl<'a> Plan<'a> {
         for (key, text) in &self.pairs {
             bytes.clear();
             write_string(&mut sink, key)?;
-            let invalid =
-                |reason| unsound(format!("metadata value {}: {reason}", quoted(&format!("{PREFIX}{key}"))));
+            let invalid = |reason: String| Place::Value(format!("{PREFIX}{key}")).unsound(reason);
             parse::value(text, &mut bytes).map_err(invalid)?;
             sink.write_all(&bytes)?;
         }
@@ -148,24 +147,20 @@ impl<'a> Plan<'a> {
 
 /// Returns the type of a tensor and its number of bytes.
 fn stored(tensor: &TensorSpec<'_>, raw: Option<Kind>) -> io::Result<(Kind, u64)> {
-    let reject = |reason: String| unsound(format!("tensor {}: {reason}", quoted(tensor.name())));
+    let (dtype, rank) = (tensor.dtype(), tensor.dims().len());
+    let place = || Place::Tensor(tensor.name().to_owned());
+    let reject = |reason: String| place().unsound(reason);
     let kind = match raw {
-        Some(kind) if tensor.dtype() == Dtype::U8 => Some(kind),
-        Some(kind) => {
-            return Err(reject(format!("its dtype is {}, but blocks of {kind} are U8", tensor.dtype())));
-        }
-        None => Kind::of_dtype(tensor.dtype()),
+        Some(kind) if dtype == Dtype::U8 => kind,
+        Some(kind) => return Err(reject(format!("its dtype is {dtype}, but blocks of {kind} are U8"))),
+        None => Kind::of_dtype(dtype)
+            .ok_or_else(|| reject(format!("GGUF has no type for elements of dtype {dtype}")))?,
     };
-    let kind =
-        kind.ok_or_else(|| reject(format!("GGUF has no type for elements of dtype {}", tensor.dtype())))?;
-    if tensor.dims().len() > MOST_DIMS as usize {
-        let rank = tensor.dims().len();
-        let name = quoted(tensor.name());
-        return Err(beyond_limit(format!("tensor {name}: {rank} dims, at most {MOST_DIMS} are supported")));
+    if rank > MOST_DIMS as usize {
+        return Err(place().beyond(format!("{rank} dims, at most {MOST_DIMS} are supported")));
     }
-    let row = tensor.dims().last().copied().unwrap_or_default();
-    if raw.is_some() && (tensor.dims().is_empty() || !row.is_multiple_of(kind.block_bytes())) {
-        let bytes = kind.block_bytes();
+    let (row, bytes) = (tensor.dims().last().copied().unwrap_or_default(), kind.block_bytes());
+    if raw.is_some() && (rank == 0 || !row.is_multiple_of(bytes)) {
         return Err(reject(format!("its rows have {row} bytes, but blocks of {kind} have {bytes}")));
     }
     let dims: Vec<u64> = dims(tensor, kind).collect();
@@ -186,52 +181,45 @@ fn dims(tensor: &TensorSpec<'_>, kind: Kind) -> impl Iterator<Item = u64> {
 
 /// Returns the keys of the file and their texts: first those that the list of keys has, in its order.
 fn ordered(metadata: &[(String, String)]) -> io::Result<Vec<(&str, &str)>> {
-    let invalid = |reason: &str| unsound(format!("metadata value \"{KEYS}\": {reason}"));
     let list = metadata.iter().find(|(key, _)| key == KEYS).map_or("[]", |(_, value)| value);
-    let ranks = ranks(list).map_err(|reason| invalid(&reason))?;
+    let ranks = ranks(list).map_err(|reason| Place::Value(KEYS.to_owned()).unsound(reason))?;
     let pairs = metadata.iter().filter_map(|(key, text)| Some((key.strip_prefix(PREFIX)?, text.as_str())));
     let mut pairs: Vec<_> = pairs.collect();
     pairs.sort_by_key(|(key, _)| ranks.get(*key).copied().unwrap_or(usize::MAX));
-    if let Some((key, _)) = pairs.iter().find(|(key, _)| key.len() as u64 > LONGEST_NAME) {
-        let (key, len) = (quoted(key), key.len());
-        return Err(beyond_limit(format!(
-            "metadata key {key} has {len} bytes, at most {LONGEST_NAME} are allowed"
-        )));
+    match pairs.iter().find(|(key, _)| key.len() as u64 > LONGEST_NAME) {
+        Some((key, _)) => {
+            let (key, len) = (quoted(key), key.len());
+            let sentence = format!("metadata key {key} has {len} bytes, at most {LONGEST_NAME} are allowed");
+            Err(beyond_limit(sentence))
+        }
+        None => Ok(pairs),
     }
-    Ok(pairs)
 }
 
 fn check_names(tensors: &[TensorSpec<'_>]) -> io::Result<()> {
     if tensors.len() as u64 > MOST_TENSORS {
-        let (count, most) = (tensors.len(), MOST_TENSORS);
-        return Err(beyond_limit(format!("{count} tensors, at most {most} are supported")));
+        let count = tensors.len();
+        return Err(beyond_limit(format!("{count} tensors, at most {MOST_TENSORS} are supported")));
     }
-    let long = tensors.iter().find(|tensor| tensor.name().len() as u64 > LONGEST_NAME);
-    long.map_or(Ok(()), |tensor| {
-        let (name, len) = (quoted(tensor.name()), tensor.name().len());
-        Err(beyond_limit(format!(
-            "tensor {name}: its name has {len} bytes, at most {} are allowed",
-            LONGEST_NAME
-        )))
-    })
+    match tensors.iter().map(TensorSpec::name).find(|name| name.len() as u64 > LONGEST_NAME) {
+        Some(name) => {
+            let reason = format!("its name has {} bytes, at most {LONGEST_NAME} are allowed", name.len());
+            Err(Place::Tensor(name.to_owned()).beyond(reason))
+        }
+        None => Ok(()),
+    }
 }
 
 /// Returns the alignment that the metadata has, or the default one.
 fn alignment(metadata: &[(String, String)]) -> io::Result<u32> {
-    let mut values = metadata.iter().filter(|(key, _)| key.strip_prefix(PREFIX) == Some(ALIGNMENT));
-    let Some((_, text)) = values.next() else { return Ok(DEFAULT_ALIGNMENT) };
-    let mut bytes = Vec::new();
-    let parsed = parse::value(text, &mut bytes).ok().map(|()| bytes.as_slice());
-    let number = parsed.and_then(|bytes| bytes.strip_prefix(&Type::Uint32.number().to_le_bytes()));
-    let number = number.and_then(<[u8]>::first_chunk).map(|bytes| u32::from_le_bytes(*bytes));
-    let number = number.filter(|alignment| alignment.is_power_of_two()).ok_or_else(|| {
-        let text = quoted(text);
-        unsound(format!(
-            "metadata value \"{PREFIX}{ALIGNMENT}\": {text} is not an uint32 that is a power of two"
-        ))
-    })?;
-    let beyond = |reason| beyond_limit(format!("metadata value \"{PREFIX}{ALIGNMENT}\": {reason}"));
-    check_alignment(number).map(|()| number).map_err(beyond)
+    let found = metadata.iter().find(|(key, _)| key.strip_prefix(PREFIX) == Some(ALIGNMENT));
+    let Some((key, text)) = found else { return Ok(DEFAULT_ALIGNMENT) };
+    let place = Place::Value(key.clone());
+    let number = text.strip_prefix("uint32:").and_then(|digits| digits.parse().ok());
+    let number = number.filter(|alignment: &u32| alignment.is_power_of_two());
+    let number = number
+        .ok_or_else(|| place.unsound(format!("{} is not an uint32 that is a power of two", quoted(text))))?;
+    check_alignment(number).map(|()| number).map_err(|reason| place.beyond(reason))
 }
 
 fn write_string(sink: &mut impl Write, text: &str) -> io::Result<()> {

@@ -1,7 +1,8 @@
 //! The lists of tensors, and of the types of those that are raw, in `__metadata__`.
 
+use super::parse::unquote;
 use super::value::Text;
-use super::{Kind, MOST_TEXT, parse};
+use super::{Kind, MOST_TEXT};
 use crate::text::quoted;
 use std::collections::HashMap;
 use std::fmt::{self, Write as _};
@@ -28,17 +29,8 @@ impl RawTypes {
         order.sort_unstable_by_key(|index| name(*index));
         let mut types = Self { kinds: vec![None; tensors], unknown: None };
         let invalid = "it is not an object with names and types";
-        let mut rest = text.strip_prefix('{').ok_or(invalid)?;
-        let mut is_first = true;
-        while rest != "}" {
-            if !is_first {
-                rest = rest.strip_prefix(',').ok_or(invalid)?;
-            }
-            is_first = false;
-            let mut own = Vec::new();
-            rest = parse::unquote(rest.strip_prefix('"').ok_or(invalid)?, &mut own)?;
-            let own = String::from_utf8(own).map_err(|_| invalid)?;
-            let (kind, after) =
+        for_each(text, ['{', '}'], invalid, |own, rest| {
+            let (kind, rest) =
                 rest.strip_prefix(":\"").and_then(|rest| rest.split_once('"')).ok_or(invalid)?;
             let kind = Kind::of_name(kind).filter(|kind| kind.dtype().is_none());
             let kind = kind.ok_or_else(|| format!("the type of tensor {} is not quantised", quoted(&own)))?;
@@ -49,18 +41,16 @@ impl RawTypes {
                 Some(None) => {}
                 None => types.unknown = Some(own),
             }
-            rest = after;
-        }
+            Ok(rest)
+        })?;
         Ok(types)
     }
 
     /// Returns the list for raw tensors with these names and types; `None` if there are none.
     pub fn list<'n>(raw: impl Iterator<Item = (&'n str, Kind)>) -> Option<String> {
         let mut text = Text::new(usize::MAX);
-        let mut raw = raw.peekable();
-        raw.peek()?;
         push_types(&mut text, raw).ok()?;
-        Some(text.into_string())
+        Some(text.into_string()).filter(|list| list != "{}")
     }
 }
 
@@ -72,11 +62,16 @@ pub(super) fn push_types<'n>(text: &mut Text, raw: impl Iterator<Item = (&'n str
     })
 }
 
+/// Appends a list of strings.
+pub(super) fn push_strings<'n>(text: &mut Text, strings: impl Iterator<Item = &'n str>) -> fmt::Result {
+    text.push_list(['[', ']'], strings, Text::push_quoted)
+}
+
 /// Returns the list [`TENSORS`](super::TENSORS) of tensors with these names; `None` for one tensor, whose order
 /// is known, and if the list is too long.
 pub fn list_tensors<'n>(names: impl Iterator<Item = &'n str> + Clone) -> Option<String> {
     let mut text = Text::new(MOST_TEXT);
-    text.push_list(['[', ']'], names.clone(), |text, name| text.push_quoted(name)).ok()?;
+    push_strings(&mut text, names.clone()).ok()?;
     names.skip(1).next().map(|_| text.into_string())
 }
 
@@ -91,19 +86,32 @@ pub fn sort_tensors<T>(list: &str, tensors: &mut [T], name: impl Fn(&T) -> &str)
     Ok(())
 }
 
-/// Returns the index of each string of a JSON array.
-pub(super) fn ranks(text: &str) -> Result<HashMap<String, usize>, String> {
-    let invalid = "it is not an array of strings";
-    let (mut ranks, mut rest) = (HashMap::new(), text.strip_prefix('[').ok_or(invalid)?);
-    while rest != "]" {
-        if !ranks.is_empty() {
+/// Returns the index of each string of a list.
+pub(super) fn ranks(list: &str) -> Result<HashMap<String, usize>, String> {
+    let mut ranks = HashMap::new();
+    for_each(list, ['[', ']'], "it is not an array of strings", |string, rest| {
+        ranks.insert(string, ranks.len());
+        Ok(rest)
+    })?;
+    Ok(ranks)
+}
+
+/// Passes each string of a list to `see` with the text after it, of which `see` returns what it does not take.
+fn for_each<'t>(
+    list: &'t str,
+    [open, close]: [char; 2],
+    invalid: &str,
+    mut see: impl FnMut(String, &'t str) -> Result<&'t str, String>,
+) -> Result<(), String> {
+    let (mut rest, mut is_first) = (list.strip_prefix(open).ok_or(invalid)?, true);
+    while rest.strip_prefix(close) != Some("") {
+        if !std::mem::take(&mut is_first) {
             rest = rest.strip_prefix(',').ok_or(invalid)?;
         }
-        let mut key = Vec::new();
-        rest = parse::unquote(rest.strip_prefix('"').ok_or(invalid)?, &mut key)?;
-        ranks.insert(String::from_utf8(key).map_err(|_| invalid)?, ranks.len());
+        let (string, after) = unquote(rest.strip_prefix('"').ok_or(invalid)?)?;
+        rest = see(string, after)?;
     }
-    Ok(ranks)
+    Ok(())
 }
 
 #[cfg(test)]
@@ -111,23 +119,20 @@ mod tests {
     use super::{Kind, RawTypes};
 
     #[test]
-    fn lists_are_read_as_they_are_written() {
+    fn types_are_read_as_they_are_written() {
         let names = ["b", "a\"\n", "c"];
         let raw = [(names[1], Kind::Q4_0), (names[0], Kind::Q8_0)];
         let text = RawTypes::list(raw.into_iter()).expect("two are raw");
         assert_eq!(text, r#"{"a\"\n":"Q4_0","b":"Q8_0"}"#);
-        let read = |names: &[&'static str]| RawTypes::read(&text, names.len(), |index| names[index]);
-        let types = read(&names).expect("a list");
-        assert_eq!((types.kinds, types.unknown), (vec![Some(Kind::Q8_0), Some(Kind::Q4_0), None], None));
-        let types = read(&names[1..]).expect("a list");
-        assert_eq!((types.kinds, types.unknown), (vec![Some(Kind::Q4_0), None], Some("b".to_owned())));
+        for (tensors, kinds, unknown) in [
+            (&names[..], &[Some(Kind::Q8_0), Some(Kind::Q4_0), None][..], None),
+            (&names[2..], &[None], Some("b")),
+        ] {
+            let types = RawTypes::read(&text, tensors.len(), |index| tensors[index]).expect("a list");
+            assert_eq!((&types.kinds[..], types.unknown.as_deref()), (kinds, unknown));
+        }
         assert_eq!(RawTypes::list(std::iter::empty()), None);
-    }
-
-    #[test]
-    fn a_tensor_with_two_types_is_rejected() {
-        let text = r#"{"t":"Q4_0","t":"Q4_1"}"#;
-        let error = RawTypes::read(text, 1, |_| "t").expect_err("two types");
+        let error = RawTypes::read(r#"{"t":"Q4_0","t":"Q4_1"}"#, 1, |_| "t").expect_err("two types");
         assert_eq!(error, "tensor \"t\" has two types");
     }
 }
