@@ -348,8 +348,7 @@ impl Foreign {
                     Box::new(gguf)
                 }
                 Readable::TensorFlow => {
-                    let names = tensorflow::Names::default();
-                    let checkpoint = tensorflow::Checkpoint::open(path, names, &mut open)?;
+                    let checkpoint = tensorflow::Checkpoint::open(path, &mut open)?;
                     let values = checkpoint.strings().iter().map(|name| (name.clone(), "string"));
                     let count = checkpoint.strings().len() as u64;
                     left_out = LeftOut { values: values.collect(), count };

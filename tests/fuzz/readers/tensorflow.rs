@@ -6,7 +6,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use safetensors_convert::TensorSource;
-use safetensors_convert::tensorflow::{Checkpoint, Names};
+use safetensors_convert::tensorflow::Checkpoint;
 use std::collections::{BTreeMap, HashSet};
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Read};
@@ -33,11 +33,9 @@ fuzz_target!(|input: &[u8]| {
     };
     INDEX.set_len(0).expect("an empty file");
     INDEX.write_all_at(&index, 0).expect("written");
-    for names in [Names::AsListed, Names::WithoutAttribute] {
-        match Checkpoint::open(Path::new("m.index"), names, open) {
-            Ok(checkpoint) => read_all(&checkpoint),
-            Err(error) => check(&error),
-        }
+    match Checkpoint::open(Path::new("m.index"), open) {
+        Ok(checkpoint) => read_all(&checkpoint),
+        Err(error) => check(&error),
     }
 });
 

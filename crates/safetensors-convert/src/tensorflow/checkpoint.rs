@@ -13,22 +13,6 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-/// What object-based checkpoints, as those of Keras, have after the name of a variable.
-const ATTRIBUTE: &str = "/.ATTRIBUTES/VARIABLE_VALUE";
-
-/// How the tensors of a checkpoint are named.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Names {
-    /// As `tf.train.list_variables` lists them.
-    ///
-    /// This is the default: `tf.train.load_variable` takes these names, none can become another's, and
-    /// a conversion back needs them.
-    #[default]
-    AsListed,
-    /// Without `/.ATTRIBUTES/VARIABLE_VALUE` at their end, which object-based checkpoints have.
-    WithoutAttribute,
-}
-
 /// A checkpoint of TensorFlow.
 pub struct Checkpoint {
     scan: Scan,
@@ -45,13 +29,9 @@ impl Checkpoint {
     /// # Errors
     /// [`io::ErrorKind::InvalidData`] if it is unsound or not supported; [`io::ErrorKind::QuotaExceeded`] if
     /// it exceeds a limit; and those of the system and of `open`.
-    pub fn open(
-        path: &Path,
-        names: Names,
-        mut open: impl FnMut(&Path) -> io::Result<File>,
-    ) -> io::Result<Self> {
+    pub fn open(path: &Path, mut open: impl FnMut(&Path) -> io::Result<File>) -> io::Result<Self> {
         let path = index_of(path)?;
-        let mut scan = Scan::of(&open(&path)?)?;
+        let scan = Scan::of(&open(&path)?)?;
         let (count, is_big_endian) =
             scan.header.as_ref().map_or((0, false), |header| (header.shards, header.is_big_endian));
         // The index may be named `.index`, which has no extension.
@@ -71,9 +51,6 @@ impl Checkpoint {
             shards.insert(number, file);
         }
         check_places(&scan, &shards)?;
-        if names == Names::WithoutAttribute {
-            strip(&mut scan.tensors)?;
-        }
         Ok(Self { scan, is_big_endian, shards })
     }
 
@@ -155,27 +132,6 @@ fn check_places(scan: &Scan, shards: &BTreeMap<u32, File>) -> io::Result<()> {
             return Err(unsound(format!("{first} and {second} share bytes of data file {shard}")));
         }
         before = Some((index, place));
-    }
-    Ok(())
-}
-
-/// Removes [`ATTRIBUTE`] from the names, which are sorted.
-fn strip(tensors: &mut [Tensor]) -> io::Result<()> {
-    let short = |name: &str| name.strip_suffix(ATTRIBUTE).filter(|short| !short.is_empty()).map(str::len);
-    for tensor in tensors.iter() {
-        let Some(len) = short(&tensor.name) else { continue };
-        let short = &tensor.name[..len];
-        if tensors.binary_search_by(|other| other.name.as_str().cmp(short)).is_ok() {
-            let (short, long) = (quoted(short), quoted(&tensor.name));
-            return Err(unsound(format!(
-                "without {ATTRIBUTE}, tensor {long} would have the name of {short}"
-            )));
-        }
-    }
-    for tensor in tensors {
-        if let Some(len) = short(&tensor.name) {
-            tensor.name.truncate(len);
-        }
     }
     Ok(())
 }

@@ -82,58 +82,23 @@ pub enum Kind {
     String,
 }
 
+/// The dtypes in the order of their numbers, from 1: by their names in safetensors, or else in TensorFlow. The
+/// last one has a byte for each element, unlike F4.
+const DTYPES: &str = "F32 F64 I32 U8 I16 I8 DT_STRING C64 I64 BOOL DT_QINT8 DT_QUINT8 DT_QINT32 BF16 DT_QINT16 \
+    DT_QUINT16 U16 DT_COMPLEX128 F16 DT_RESOURCE DT_VARIANT U32 U64 F8_E5M2 F8_E4M3 F8_E4M3FNUZ \
+    DT_FLOAT8_E4M3B11FNUZ F8_E5M2FNUZ DT_INT4 DT_UINT4 DT_INT2 DT_UINT2 DT_FLOAT4_E2M1FN";
+
 impl Kind {
     fn of(number: u64) -> Result<Self, Reason> {
-        Ok(Self::Known(match number {
-            1 => Dtype::F32,
-            2 => Dtype::F64,
-            3 => Dtype::I32,
-            4 => Dtype::U8,
-            5 => Dtype::I16,
-            6 => Dtype::I8,
-            7 => return Ok(Self::String),
-            8 => Dtype::C64,
-            9 => Dtype::I64,
-            10 => Dtype::BOOL,
-            14 => Dtype::BF16,
-            17 => Dtype::U16,
-            19 => Dtype::F16,
-            22 => Dtype::U32,
-            23 => Dtype::U64,
-            24 => Dtype::F8_E5M2,
-            25 => Dtype::F8_E4M3,
-            26 => Dtype::F8_E4M3FNUZ,
-            28 => Dtype::F8_E5M2FNUZ,
-            other => {
-                return Err(match foreign(other) {
-                    Some(name) => format!("its dtype is {name}, which safetensors does not have"),
-                    None => format!("its dtype has the unknown number {other}"),
-                });
-            }
-        }))
+        let index = number.checked_sub(1).and_then(|index| usize::try_from(index).ok());
+        let name = index.and_then(|index| DTYPES.split(' ').nth(index));
+        match name.map(|name| (name, Dtype::from_name(name.as_bytes()))) {
+            Some((_, Some(dtype))) => Ok(Self::Known(dtype)),
+            Some(("DT_STRING", _)) => Ok(Self::String),
+            Some((name, _)) => Err(format!("its dtype is {name}, which safetensors does not have")),
+            None => Err(format!("its dtype has the unknown number {number}")),
+        }
     }
-}
-
-/// Returns the name of a dtype that safetensors does not have.
-fn foreign(number: u64) -> Option<&'static str> {
-    Some(match number {
-        11 => "DT_QINT8",
-        12 => "DT_QUINT8",
-        13 => "DT_QINT32",
-        15 => "DT_QINT16",
-        16 => "DT_QUINT16",
-        18 => "DT_COMPLEX128",
-        20 => "DT_RESOURCE",
-        21 => "DT_VARIANT",
-        27 => "DT_FLOAT8_E4M3B11FNUZ",
-        29 => "DT_INT4",
-        30 => "DT_UINT4",
-        31 => "DT_INT2",
-        32 => "DT_UINT2",
-        // A byte for each element, unlike F4.
-        33 => "DT_FLOAT4_E2M1FN",
-        _ => return None,
-    })
 }
 
 /// What an index says of a tensor.

@@ -1,11 +1,11 @@
 //! Makes checkpoints, right and wrong ones, for tests.
 
+use super::slices::{Extent, key};
 use super::table::masked;
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
-/// Returns a number of variable length.
+/// A number of variable length.
 pub fn varint(mut number: u64) -> Vec<u8> {
     let mut bytes = Vec::new();
     while number > 0x7f {
@@ -16,60 +16,64 @@ pub fn varint(mut number: u64) -> Vec<u8> {
     bytes
 }
 
-/// Returns a field with a number.
+/// A field with a number.
 pub fn number(field: u64, number: u64) -> Vec<u8> {
     [varint(field << 3), varint(number)].concat()
 }
 
-/// Returns a field with a message.
+/// A field with a message.
 pub fn message(field: u64, message: &[u8]) -> Vec<u8> {
     [&varint(field << 3 | 2)[..], &varint(message.len() as u64), message].concat()
 }
 
-/// Returns the header of an index.
+/// The header of an index.
 pub fn header(shards: u64, order: u64) -> Vec<u8> {
     [number(1, shards), number(2, order), message(3, &number(1, 1))].concat()
 }
 
-/// Returns a shape.
 pub fn shape(dims: &[u64]) -> Vec<u8> {
-    let dim = |dim: &u64| message(2, &number(1, *dim));
-    dims.iter().flat_map(dim).collect()
+    dims.iter().flat_map(|dim| message(2, &number(1, *dim))).collect()
 }
 
-/// Returns an entry of a tensor with these bytes.
+/// The entry of a tensor with these bytes.
 pub fn entry(dtype: u64, dims: &[u64], shard: u64, offset: u64, bytes: &[u8]) -> Vec<u8> {
     let crc = masked(crc32c::crc32c(bytes)).to_le_bytes();
     let place = [number(3, shard), number(4, offset), number(5, bytes.len() as u64)].concat();
     [number(1, dtype), message(2, &shape(dims)), place, varint(6 << 3 | 5), crc.to_vec()].concat()
 }
 
-/// Returns a slice along all axes, each with a start and perhaps a length.
-pub fn slice(extents: &[(u64, Option<u64>)]) -> Vec<u8> {
-    let extent = |(start, len): &(u64, Option<u64>)| {
-        let len = len.map_or(Vec::new(), |len| number(2, len));
-        message(1, &[number(1, *start), len].concat())
-    };
-    extents.iter().flat_map(extent).collect()
+/// A slice as TensorFlow writes it: `0,2:-` is the start and the length along the first axis, and all of the
+/// second one.
+pub fn extents(spec: &str) -> Vec<Extent> {
+    let number = |text: &str| text.parse().expect("a number");
+    let axes = spec.split(':').filter(|axis| !axis.is_empty()).map(|axis| match axis.split_once(',') {
+        Some((start, len)) => Extent { start: number(start), len: Some(number(len)) },
+        None => Extent { start: 0, len: None },
+    });
+    axes.collect()
 }
 
-/// Returns the contents of a block with these keys, with a restart point at each `interval`th one.
+/// The field of a variable that lists a slice.
+pub fn listed(spec: &str) -> Vec<u8> {
+    let len = |extent: &Extent| extent.len.map_or(Vec::new(), |len| number(2, len));
+    let of = |extent: Extent| message(1, &[number(1, extent.start), len(&extent)].concat());
+    message(7, &extents(spec).into_iter().flat_map(of).collect::<Vec<u8>>())
+}
+
+/// The contents of a block with these keys, with a restart point at each `interval`th one.
 pub fn block(pairs: &[(Vec<u8>, Vec<u8>)], interval: usize) -> Vec<u8> {
+    let small = |number: usize| u32::try_from(number).expect("a small block");
     let (mut entries, mut points, mut last) = (Vec::new(), vec![0], &[][..]);
     for (index, (key, value)) in pairs.iter().enumerate() {
         let is_point = index % interval == 0;
-        if is_point && index > 0 {
-            points.push(u32::try_from(entries.len()).expect("a small block"));
-        }
+        points.extend((is_point && index > 0).then(|| small(entries.len())));
         let shared = last.iter().zip(key).take_while(|(first, second)| first == second && !is_point).count();
-        for len in [shared, key.len() - shared, value.len()] {
-            entries.extend(varint(len as u64));
-        }
-        entries.extend_from_slice(&key[shared..]);
-        entries.extend_from_slice(value);
+        entries
+            .extend([shared, key.len() - shared, value.len()].into_iter().flat_map(|len| varint(len as u64)));
+        entries.extend([&key[shared..], value].concat());
         last = key;
     }
-    points.push(u32::try_from(points.len()).expect("a small block"));
+    points.push(small(points.len()));
     entries.extend(points.iter().flat_map(|point| point.to_le_bytes()));
     entries
 }
@@ -77,9 +81,8 @@ pub fn block(pairs: &[(Vec<u8>, Vec<u8>)], interval: usize) -> Vec<u8> {
 /// A table to which blocks are added.
 #[derive(Default)]
 pub struct Table {
-    /// The bytes until now.
     pub bytes: Vec<u8>,
-    /// The list of blocks.
+    /// The keys and places in the list of blocks.
     pub list: Vec<(Vec<u8>, Vec<u8>)>,
 }
 
@@ -94,19 +97,20 @@ impl Table {
     }
 
     /// Adds a block, and lists it with this key.
-    pub fn data(&mut self, contents: &[u8], key: &[u8]) {
-        let place = self.block(contents, 0);
+    pub fn data(&mut self, stored: &[u8], method: u8, key: &[u8]) -> &mut Self {
+        let place = self.block(stored, method);
         self.list.push((key.to_vec(), place));
+        self
     }
 
     /// Returns the bytes of the table.
-    pub fn end(mut self) -> Vec<u8> {
+    pub fn end(&mut self) -> Vec<u8> {
         let other = self.block(&block(&[], 1), 0);
         let list = block(&self.list, 1);
         let list = self.block(&list, 0);
         let mut footer = [other, list].concat();
         footer.resize(40, 0);
-        [self.bytes, footer, 0xdb47_7524_8b80_fb57_u64.to_le_bytes().to_vec()].concat()
+        [&self.bytes[..], &footer, &0xdb47_7524_8b80_fb57_u64.to_le_bytes()].concat()
     }
 }
 
@@ -124,18 +128,30 @@ impl Made {
         Self { pairs: vec![(vec![], header(shards as u64, 0))], shards: vec![Vec::new(); shards] }
     }
 
+    /// Creates a checkpoint with a variable `v` of bytes, and its slices.
+    pub fn partitioned(dims: &[u64], slices: &[(&str, &[u8])]) -> Self {
+        let mut made = Self::new(1);
+        let own = [number(1, 4), message(2, &shape(dims))].concat();
+        made.pair("v", own.into_iter().chain(slices.iter().flat_map(|(spec, _)| listed(spec))).collect());
+        for (spec, bytes) in slices {
+            let extents = extents(spec);
+            let own = extents.iter().zip(dims).map(|(extent, dim)| extent.len.unwrap_or(*dim));
+            made.tensor(key(b"v", &extents), 4, &own.collect::<Vec<_>>(), bytes);
+        }
+        made
+    }
+
     /// Adds an entry.
     pub fn pair(&mut self, key: impl Into<Vec<u8>>, value: Vec<u8>) -> &mut Self {
         self.pairs.push((key.into(), value));
         self
     }
 
-    /// Adds a tensor with these bytes.
+    /// Adds a tensor with these bytes to the first data file.
     pub fn tensor(&mut self, key: impl Into<Vec<u8>>, dtype: u64, dims: &[u64], bytes: &[u8]) -> &mut Self {
         self.in_shard(0, key, dtype, dims, bytes)
     }
 
-    /// Adds a tensor to a data file.
     pub fn in_shard(
         &mut self,
         shard: usize,
@@ -155,8 +171,7 @@ impl Made {
         pairs.sort();
         let mut table = Table::default();
         for pairs in pairs.chunks(most) {
-            let last = pairs.last().map(|(key, _)| key.clone());
-            table.data(&block(pairs, 3), &last.unwrap_or_default());
+            table.data(&block(pairs, 3), 0, &pairs[pairs.len() - 1].0);
         }
         table.end()
     }

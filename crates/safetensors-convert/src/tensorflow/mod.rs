@@ -6,7 +6,8 @@
 //!
 //! Rejected: checkpoints of the format V1; dtypes that safetensors does not have; variables partitioned along
 //! several axes; entries that share bytes. Tensors of texts, such as the object graph that Keras stores, are
-//! left out, and [`Checkpoint::strings`] names them.
+//! left out, and [`Checkpoint::strings`] names them. All others have the names that `tf.train.list_variables`
+//! lists.
 //!
 //! Memory: some blocks of the index of at most 4 MiB each while it is read, then at most 256 bytes and the
 //! name of each tensor or slice; 16 MiB while a partitioned variable is read.
@@ -25,6 +26,6 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-pub use checkpoint::{Checkpoint, Names};
+pub use checkpoint::Checkpoint;
 pub use path::index_of;
 pub use table::is_table;

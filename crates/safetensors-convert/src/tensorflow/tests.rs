@@ -1,12 +1,12 @@
 //! Right checkpoints are read, and wrong ones are rejected.
 
-use super::made::{Made, Table, block, entry, header, message, number, shape, slice, varint};
-use super::slices::{Extent, key};
-use super::table;
-use super::{Checkpoint, Names};
+use super::block::Block;
+use super::made::{Made, Table, block, entry, extents, header, listed, message, number, shape, varint};
+use super::proto::{Fields, Value, varint as read_varint};
+use super::slices::key;
+use super::{Checkpoint, index_of, table};
 use crate::TensorSource;
 use crate::samples::{file, read};
-use embedded_safetensors::Dtype;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ fn directory() -> TempDir {
 }
 
 fn open(path: &Path) -> io::Result<Checkpoint> {
-    Checkpoint::open(path, Names::AsListed, |path| File::open(path))
+    Checkpoint::open(path, |path| File::open(path))
 }
 
 fn open_made(made: &Made) -> io::Result<Checkpoint> {
@@ -25,123 +25,57 @@ fn open_made(made: &Made) -> io::Result<Checkpoint> {
     open(&made.write(directory.path()).expect("written"))
 }
 
-/// Checks that a checkpoint is rejected with this sentence.
-fn assert_rejected(made: &Made, sentence: &str) {
+/// Returns the error of a checkpoint, which has this kind.
+fn error_of(made: &Made, kind: ErrorKind) -> String {
     let error = open_made(made).err().expect("it is rejected");
-    assert_eq!((error.to_string().as_str(), error.kind()), (sentence, ErrorKind::InvalidData));
+    assert_eq!(error.kind(), kind, "{error}");
+    error.to_string()
 }
 
-fn listed(checkpoint: &Checkpoint) -> Vec<(&str, Dtype, &[u64])> {
-    checkpoint.tensors().iter().map(|tensor| (&*tensor.name, tensor.dtype, &*tensor.dims)).collect()
+/// Checks that a checkpoint is rejected with this sentence.
+fn assert_rejected(made: &Made, sentence: &str) {
+    assert_eq!(error_of(made, ErrorKind::InvalidData), sentence);
+}
+
+fn all(made: &Made) -> Vec<String> {
+    let checkpoint = open_made(made).expect("a checkpoint");
+    let bytes = |index| read(&checkpoint, index).expect("sound");
+    let tensors = checkpoint.tensors().iter().enumerate();
+    let show = |(index, one): (_, &crate::Tensor)| {
+        format!("{} {} {:?} {:?}", one.name, one.dtype, one.dims, bytes(index))
+    };
+    tensors.map(show).chain(checkpoint.strings().iter().cloned()).collect()
 }
 
 #[test]
 fn tensors_and_their_bytes_are_read() {
     let mut made = Made::new(2);
-    made.tensor("a", 1, &[2, 3], &[7; 24]).in_shard(1, "b/c", 9, &[], &[1, 2, 3, 4, 5, 6, 7, 8]);
-    made.tensor("_GRAPH", 7, &[], b"text").tensor("empty", 3, &[4, 0], &[]);
+    made.tensor("a", 5, &[2, 1], &[1, 2, 3, 4]).in_shard(1, "b/c", 8, &[], &[1, 2, 3, 4, 5, 6, 7, 8]);
+    made.tensor("_GRAPH", 7, &[], b"text").tensor("d", 4, &[2], &[5, 6]).tensor("empty", 3, &[4, 0], &[]);
+    let little = ["a I16 [2, 1] [1, 2, 3, 4]", "b/c C64 [] [1, 2, 3, 4, 5, 6, 7, 8]", "d U8 [2] [5, 6]"];
+    let big = ["a I16 [2, 1] [2, 1, 4, 3]", "b/c C64 [] [4, 3, 2, 1, 8, 7, 6, 5]", "d U8 [2] [5, 6]"];
+    for (order, tensors) in [(0, little), (1, big)] {
+        made.pairs[0].1 = header(2, order);
+        assert_eq!(all(&made), [&tensors[..], &["empty I32 [4, 0] []", "_GRAPH"]].concat());
+    }
     let checkpoint = open_made(&made).expect("a checkpoint");
-    let expected: [(_, _, &[u64]); 3] =
-        [("a", Dtype::F32, &[2, 3]), ("b/c", Dtype::I64, &[]), ("empty", Dtype::I32, &[4, 0])];
-    assert_eq!(listed(&checkpoint), expected);
-    assert_eq!(checkpoint.strings(), ["_GRAPH"]);
-    assert!(checkpoint.metadata().is_empty());
-    assert_eq!(read(&checkpoint, 0).expect("sound"), [7; 24]);
-    assert_eq!(read(&checkpoint, 1).expect("sound"), [1, 2, 3, 4, 5, 6, 7, 8]);
-    assert_eq!(read(&checkpoint, 2).expect("sound"), []);
-    assert!(checkpoint.read(3).is_err());
-}
-
-#[test]
-fn several_tensors_are_open_at_a_time() {
-    let mut made = Made::new(1);
-    made.tensor("a", 4, &[2], &[1, 2]).tensor("b", 4, &[2], &[3, 4]);
-    let checkpoint = open_made(&made).expect("a checkpoint");
-    let mut readers = [0, 1].map(|index| checkpoint.read(index).expect("open"));
-    for expected in [[1, 3], [2, 4]] {
-        let mut pair = [0; 2];
-        readers.iter_mut().zip(&mut pair).for_each(|(reader, byte)| {
-            reader.read_exact(std::slice::from_mut(byte)).expect("a byte");
-        });
-        assert_eq!(pair, expected);
+    assert!(checkpoint.metadata().is_empty() && checkpoint.read(4).is_err());
+    let mut readers = [0, 2].map(|index| checkpoint.read(index).expect("several are open"));
+    for expected in [[2, 5], [1, 6]] {
+        let mut pair = [[0], [0]];
+        readers.iter_mut().zip(&mut pair).for_each(|(one, byte)| one.read_exact(byte).expect("a byte"));
+        assert_eq!(pair.concat(), expected);
     }
-}
-
-#[test]
-fn every_dtype_is_known_or_rejected_by_name() {
-    let known = [
-        (1, Dtype::F32, 4),
-        (2, Dtype::F64, 8),
-        (3, Dtype::I32, 4),
-        (4, Dtype::U8, 1),
-        (5, Dtype::I16, 2),
-        (6, Dtype::I8, 1),
-        (8, Dtype::C64, 8),
-        (9, Dtype::I64, 8),
-        (10, Dtype::BOOL, 1),
-        (14, Dtype::BF16, 2),
-        (17, Dtype::U16, 2),
-        (19, Dtype::F16, 2),
-        (22, Dtype::U32, 4),
-        (23, Dtype::U64, 8),
-        (24, Dtype::F8_E5M2, 1),
-        (25, Dtype::F8_E4M3, 1),
-        (26, Dtype::F8_E4M3FNUZ, 1),
-        (28, Dtype::F8_E5M2FNUZ, 1),
-    ];
-    for (number, dtype, width) in known {
-        let mut made = Made::new(1);
-        made.tensor("t", number, &[3], &vec![1; 3 * width]);
-        let checkpoint = open_made(&made).expect("a known dtype");
-        assert_eq!(listed(&checkpoint), [("t", dtype, &[3][..])]);
-    }
-    let foreign = [
-        (11, "DT_QINT8"),
-        (12, "DT_QUINT8"),
-        (13, "DT_QINT32"),
-        (15, "DT_QINT16"),
-        (16, "DT_QUINT16"),
-        (18, "DT_COMPLEX128"),
-        (20, "DT_RESOURCE"),
-        (21, "DT_VARIANT"),
-        (27, "DT_FLOAT8_E4M3B11FNUZ"),
-        (29, "DT_INT4"),
-        (30, "DT_UINT4"),
-        (31, "DT_INT2"),
-        (32, "DT_UINT2"),
-        (33, "DT_FLOAT4_E2M1FN"),
-    ];
-    for (number, name) in foreign {
-        let sentence = format!("tensor \"t\": its dtype is {name}, which safetensors does not have");
-        assert_rejected(Made::new(1).tensor("t", number, &[3], &[1; 3]), &sentence);
-    }
-    for number in [0, 34, 101, u64::MAX] {
-        let sentence = format!("tensor \"t\": its dtype has the unknown number {number}");
-        assert_rejected(Made::new(1).tensor("t", number, &[3], &[1; 3]), &sentence);
-    }
-}
-
-#[test]
-fn numbers_of_big_endian_checkpoints_are_swapped() {
-    let mut made = Made::new(1);
-    made.pairs[0].1 = header(1, 1);
-    made.tensor("a", 1, &[2], &[1, 2, 3, 4, 5, 6, 7, 8]).tensor("b", 4, &[3], &[1, 2, 3]);
-    made.tensor("c", 8, &[1], &[1, 2, 3, 4, 5, 6, 7, 8]);
-    let checkpoint = open_made(&made).expect("a checkpoint");
-    assert_eq!(read(&checkpoint, 0).expect("sound"), [4, 3, 2, 1, 8, 7, 6, 5]);
-    assert_eq!(read(&checkpoint, 1).expect("sound"), [1, 2, 3]);
-    assert_eq!(read(&checkpoint, 2).expect("sound"), [4, 3, 2, 1, 8, 7, 6, 5]);
 }
 
 #[test]
 fn headers_are_validated() {
     let with_version = |version: &[u8]| [number(1, 1), message(3, version)].concat();
-    let large = 1 << 31;
     for (header, reason) in [
         (vec![], "it has no shards"),
         (header(0, 0), "it has no shards"),
         (header(1, 2), "the endianness 2 is unknown"),
-        (header(large, 0), "the field num_shards is 2147483648, more than 32 bits hold"),
+        (header(1 << 31, 0), "the field num_shards is 2147483648, more than 32 bits hold"),
         (header(u64::MAX, 0), "the field num_shards is negative"),
         ([number(1, 1), number(1, 2)].concat(), "the field num_shards is duplicate"),
         (message(2, b""), "the field endianness has the wrong wire type"),
@@ -150,8 +84,8 @@ fn headers_are_validated() {
         (with_version(&message(3, &[2, 1])), "it excludes readers of version 1, which this one is"),
         (
             message(1, b""),
-            "this is a V1 checkpoint, which is not supported: load and save it with version \
-             0.12 or later, which writes V2",
+            "this is a V1 checkpoint, which is not supported: load and save it with version 0.12 or later, \
+             which writes V2",
         ),
     ] {
         let mut made = Made::new(1);
@@ -169,60 +103,53 @@ fn headers_are_validated() {
 
 #[test]
 fn entries_are_validated() {
-    let named = |reason: &str| format!("tensor \"t\": {reason}");
+    let at = |offset| entry(4, &[1], 0, offset, &[0]);
+    let with = |field: Vec<u8>| [number(1, 4), field].concat();
     for (value, reason) in [
         (entry(1, &[3], 0, 0, &[0; 11]), "it has 11 bytes, but its dtype F32 and shape [3] need 12"),
-        (
-            entry(1, &[1 << 62], 0, 0, &[]),
-            "its shape [4611686018427387904] has more bytes than 64 bits can count",
-        ),
+        (entry(1, &[1 << 62, 1], 0, 0, &[]), "1] has more bytes than 64 bits can count"),
         (entry(1, &[u64::MAX], 0, 0, &[]), "the field size is negative"),
         (entry(4, &[1], 1, 0, &[0]), "it is in data file 1, but there are only 1"),
         (entry(4, &[1], u64::MAX, 0, &[0]), "the field shard_id is negative"),
-        (entry(4, &[1], 0, u64::MAX, &[0]), "the field offset is negative"),
-        (entry(4, &[1], 0, 4, &[0]), "its 1 bytes at byte 4 go beyond the 4 bytes of data file 0"),
-        (
-            entry(4, &[1], 0, (1 << 63) - 1, &[0]),
-            "its 1 bytes at byte 9223372036854775807 go beyond the 4 \
-            bytes of data file 0",
-        ),
+        (at(u64::MAX), "the field offset is negative"),
+        (at(4), "its 1 bytes at byte 4 go beyond the 4 bytes of data file 0"),
+        (at((1 << 63) - 1), "at byte 9223372036854775807 go beyond the 4 bytes of data file 0"),
         (entry(4, &[5], 0, 0, &[0; 5]), "its 5 bytes at byte 0 go beyond the 4 bytes of data file 0"),
-        ([number(1, 4), message(2, &number(3, 1))].concat(), "its shape has an unknown rank"),
-        ([number(1, 4), message(2, &shape(&[0; 255]))].concat(), "its shape has more than 254 dimensions"),
-        ([number(1, 4), number(1, 4)].concat(), "the field dtype is duplicate"),
+        (with(message(2, &number(3, 1))), "its shape has an unknown rank"),
+        (with(message(2, &shape(&[0; 255]))), "its shape has more than 254 dimensions"),
+        (with(number(1, 4)), "the field dtype is duplicate"),
+        (with(number(6, 4)), "the field crc32c has the wrong wire type"),
         (message(1, b""), "the field dtype has the wrong wire type"),
+        (number(1, 34), "its dtype has the unknown number 34"),
+        (number(1, u64::MAX), "its dtype has the unknown number 18446744073709551615"),
         (vec![0x0a], "a number is truncated"),
-        ([number(1, 4), number(6, 4)].concat(), "the field crc32c has the wrong wire type"),
     ] {
         let mut made = Made::new(1);
         made.shards[0] = vec![0; 4];
-        assert_rejected(made.pair("t", value), &named(reason));
+        let sentence = error_of(made.pair("t", value), ErrorKind::InvalidData);
+        assert!(sentence.starts_with("tensor \"t\": ") && sentence.ends_with(reason), "{sentence}");
     }
-    assert_rejected(
-        Made::new(1).tensor(b"\xff", 4, &[1], &[0]),
-        "tensor \"\u{fffd}\": its name is not UTF-8",
-    );
-    let error = open_made(Made::new(1).tensor("t", 4, &[1; 9], &[0])).err().expect("too large");
-    assert_eq!(error.to_string(), "tensor \"t\": its rank is 9, at most 8 is supported");
+    let name = "tensor \"\u{fffd}\": its name is not UTF-8";
+    assert_rejected(Made::new(1).tensor(b"\xff", 4, &[1], &[0]), name);
+    for (key, dtype) in [("t", 4), ("\0t", 7)] {
+        let error = error_of(Made::new(1).tensor(key, dtype, &[1; 9], &[0]), ErrorKind::QuotaExceeded);
+        assert!(error.ends_with("its rank is 9, at most 8 is supported"), "{error}");
+    }
     assert!(open_made(Made::new(1).tensor("t", 7, &[1; 9], &[0])).is_ok());
-    let error = open_made(Made::new(1).tensor(b"\0t", 7, &[1; 9], &[0])).err().expect("too large");
-    assert!(error.to_string().ends_with("its rank is 9, at most 8 is supported"), "{error}");
-    assert_eq!(error.kind(), ErrorKind::QuotaExceeded);
 }
 
 #[test]
 fn entries_that_share_bytes_are_rejected() {
-    let mut made = Made::new(1);
-    made.tensor("a", 4, &[4], &[0; 4]).pair("b", entry(4, &[1], 0, 3, &[0]));
-    assert_rejected(&made, "tensor \"a\" and tensor \"b\" share bytes of data file 0");
-    let mut made = Made::new(1);
-    made.tensor("a", 7, &[4], &[0; 4]).pair("b", entry(4, &[4], 0, 0, &[0; 4]));
-    let error = open_made(&made).err().expect("rejected").to_string();
-    assert!(error.contains("a tensor of texts") && error.contains("share bytes"), "{error}");
+    for (dtype, second, sentence) in [
+        (4, entry(4, &[1], 0, 3, &[0]), "tensor \"a\" and tensor \"b\" share bytes of data file 0"),
+        (7, entry(4, &[1], 0, 3, &[0]), "a tensor of texts and tensor \"b\" share bytes of data file 0"),
+    ] {
+        assert_rejected(Made::new(1).tensor("a", dtype, &[4], &[0; 4]).pair("b", second), sentence);
+    }
     // Empty tensors have no bytes.
-    let mut made = Made::new(1);
-    made.tensor("a", 4, &[4], &[0; 4]).pair("b", entry(4, &[0], 0, 2, &[]));
-    assert!(open_made(&made).is_ok());
+    assert!(
+        open_made(Made::new(1).tensor("a", 4, &[4], &[0; 4]).pair("b", entry(4, &[0], 0, 2, &[]))).is_ok()
+    );
 }
 
 #[test]
@@ -233,287 +160,191 @@ fn wrong_bytes_are_an_error_before_the_last_one() {
         made.shards[0][size / 2] ^= 1;
         let checkpoint = open_made(&made).expect("an index");
         for piece in [1, 3, 1 << 20] {
-            let (mut reader, mut buffer, mut given) = (checkpoint.read(0).expect("open"), vec![0; piece], 0);
+            let (mut reader, mut given) = (checkpoint.read(0).expect("open"), Vec::new());
             let error = loop {
-                match reader.read(&mut buffer) {
-                    Ok(len) => given += len,
-                    Err(error) => break error,
+                if let Err(error) = reader.by_ref().take(piece).read_to_end(&mut given) {
+                    break error;
                 }
             };
-            assert!(given < size);
-            let sentence =
-                format!("tensor \"t\": the {size} bytes at byte 0 of data file 0 have a wrong checksum");
-            assert_eq!((error.to_string(), error.kind()), (sentence, ErrorKind::InvalidData));
+            assert!(given.len() < size);
+            let sentence = format!("the {size} bytes at byte 0 of data file 0 have a wrong checksum");
+            assert_eq!(error.to_string(), format!("tensor \"t\": {sentence}"));
+            assert_eq!(error.kind(), ErrorKind::InvalidData);
         }
     }
-}
-
-#[test]
-fn data_files_are_beside_the_index_and_needed_only_for_bytes() {
-    let directory = directory();
-    let mut made = Made::new(3);
-    made.in_shard(1, "a", 4, &[1], &[5]).in_shard(2, "b", 4, &[0], &[]);
-    let path = made.write(directory.path()).expect("written");
-    fs::remove_file(directory.path().join("m.data-00000-of-00003")).expect("removed");
-    fs::remove_file(directory.path().join("m.data-00002-of-00003")).expect("removed");
-    let mut opened: Vec<PathBuf> = Vec::new();
-    let prefix = path.with_extension("");
-    let checkpoint = Checkpoint::open(&prefix, Names::AsListed, |path| {
-        opened.push(path.to_path_buf());
-        File::open(path)
-    });
-    assert!(checkpoint.is_ok());
-    assert_eq!(opened, ["m.index", "m.data-00001-of-00003"].map(|name| directory.path().join(name)));
-    fs::remove_file(directory.path().join("m.data-00001-of-00003")).expect("removed");
-    let error = open(&path).err().expect("a file is missing");
-    assert_eq!(error.kind(), ErrorKind::NotFound);
-    assert!(
-        error.to_string().starts_with("data file \"m.data-00001-of-00003\" cannot be opened: "),
-        "{error}"
-    );
-}
-
-/// One file is opened, however many there are said to be.
-#[test]
-fn number_of_data_files_is_not_trusted() {
-    let mut made = Made::new(1);
-    made.tensor("a", 4, &[1], &[5]);
-    made.pairs[0].1 = header((1 << 31) - 1, 0);
-    let error = open_made(&made).err().expect("a file is missing");
-    assert!(error.to_string().contains("m.data-00000-of-2147483647"), "{error}");
-}
-
-#[test]
-fn saved_model_is_opened_by_its_directory() {
-    let directory = directory();
-    let variables = directory.path().join("variables");
-    fs::create_dir(&variables).expect("created");
-    let mut made = Made::new(1);
-    made.tensor("a", 4, &[1], &[5]).write(&variables).expect("written");
-    for (from, to) in
-        [("m.index", "variables.index"), ("m.data-00000-of-00001", "variables.data-00000-of-00001")]
-    {
-        fs::rename(variables.join(from), variables.join(to)).expect("renamed");
-    }
-    let checkpoint = open(directory.path()).expect("a checkpoint");
-    assert_eq!(read(&checkpoint, 0).expect("sound"), [5]);
-    // An index without a name is one, too.
-    for (from, to) in
-        [("variables.index", ".index"), ("variables.data-00000-of-00001", ".data-00000-of-00001")]
-    {
-        fs::rename(variables.join(from), variables.join(to)).expect("renamed");
-    }
-    assert!(open(&variables.join(".index")).is_ok());
-}
-
-#[test]
-fn names_are_shortened_only_if_asked_and_without_duplicates() {
-    let directory = directory();
-    let mut made = Made::new(1);
-    made.tensor("a/.ATTRIBUTES/VARIABLE_VALUE", 4, &[1], &[1]).tensor("a/b", 4, &[1], &[2]);
-    made.tensor("/.ATTRIBUTES/VARIABLE_VALUE", 4, &[1], &[3]);
-    let path = made.write(directory.path()).expect("written");
-    let names = |names| {
-        let checkpoint = Checkpoint::open(&path, names, |path| File::open(path))?;
-        let names = checkpoint.tensors().iter().map(|tensor| tensor.name.clone());
-        io::Result::Ok(names.collect::<Vec<_>>())
-    };
-    let long = ["/.ATTRIBUTES/VARIABLE_VALUE", "a/.ATTRIBUTES/VARIABLE_VALUE", "a/b"];
-    assert_eq!(names(Names::default()).expect("sound"), long);
-    assert_eq!(names(Names::WithoutAttribute).expect("sound"), [long[0], "a", "a/b"]);
-    made.tensor("a", 4, &[1], &[4]).write(directory.path()).expect("written");
-    assert_eq!(names(Names::AsListed).expect("sound").len(), 4);
-    assert_eq!(
-        names(Names::WithoutAttribute).expect_err("a duplicate").to_string(),
-        "without /.ATTRIBUTES/VARIABLE_VALUE, tensor \"a/.ATTRIBUTES/VARIABLE_VALUE\" would have the name of \"a\""
-    );
-}
-
-/// The extents, the shape and the bytes of a slice.
-type Slice<'s> = (&'s [(u64, Option<u64>)], &'s [u64], &'s [u8]);
-
-/// A variable of bytes, and its slices.
-fn partitioned(dims: &[u64], slices: &[Slice<'_>]) -> Made {
-    let mut made = Made::new(1);
-    let listed = slices.iter().flat_map(|(extents, ..)| message(7, &slice(extents)));
-    made.pair("v", [number(1, 4), message(2, &shape(dims))].concat().into_iter().chain(listed).collect());
-    for (extents, dims, bytes) in slices {
-        let extents: Vec<Extent> = extents.iter().map(|&(start, len)| Extent { start, len }).collect();
-        made.tensor(key(b"v", &extents), 4, dims, bytes);
-    }
-    made
-}
-
-#[test]
-fn slices_along_any_axis_are_joined() {
-    let all = |made: Made| {
-        let checkpoint = open_made(&made).expect("sound");
-        let bytes = read(&checkpoint, 0).expect("sound");
-        assert_eq!(checkpoint.tensors().len(), 1);
-        bytes
-    };
-    let rows = partitioned(
-        &[3, 2],
-        &[
-            (&[(1, Some(2)), (0, None)], &[2, 2], &[3, 4, 5, 6]),
-            (&[(0, Some(1)), (0, Some(2))], &[1, 2], &[1, 2]),
-        ],
-    );
-    assert_eq!(all(rows), [1, 2, 3, 4, 5, 6]);
-    let columns = partitioned(
-        &[2, 3, 2],
-        &[
-            (&[(0, None), (0, Some(1)), (0, None)], &[2, 1, 2], &[1, 2, 7, 8]),
-            (&[(0, None), (1, Some(0)), (0, None)], &[2, 0, 2], &[]),
-            (&[(0, None), (1, Some(2)), (0, None)], &[2, 2, 2], &[3, 4, 5, 6, 9, 10, 11, 12]),
-        ],
-    );
-    assert_eq!(all(columns), (1..=12).collect::<Vec<u8>>());
-    assert_eq!(all(partitioned(&[], &[(&[], &[], &[9])])), [9]);
-    assert_eq!(all(partitioned(&[2], &[(&[(0, None)], &[2], &[8, 9])])), [8, 9]);
-    let none = partitioned(
-        &[1 << 40, 2, 0],
-        &[
-            (&[(0, None), (0, Some(1)), (0, None)], &[1 << 40, 1, 0], &[]),
-            (&[(0, None), (1, Some(1)), (0, None)], &[1 << 40, 1, 0], &[]),
-        ],
-    );
-    assert_eq!(all(none), []);
-}
-
-#[test]
-fn wrong_bytes_of_a_slice_are_an_error() {
-    let mut made = partitioned(
-        &[2, 2],
-        &[(&[(0, None), (0, Some(1))], &[2, 1], &[1, 3]), (&[(0, None), (1, Some(1))], &[2, 1], &[2, 4])],
-    );
+    let mut made = Made::partitioned(&[2, 2], &[("-:0,1", &[1, 3]), ("-:1,1", &[2, 4])]);
     made.shards[0][3] ^= 1;
     let error = read(&open_made(&made).expect("an index"), 0).expect_err("a wrong byte").to_string();
     assert_eq!(error, "tensor \"v\": the 2 bytes at byte 2 of data file 0 have a wrong checksum");
 }
 
 #[test]
+fn data_files_are_beside_the_index_and_needed_only_for_bytes() {
+    let directory = directory();
+    let at = |name: &str| directory.path().join(name);
+    let mut made = Made::new(3);
+    made.in_shard(1, "a", 4, &[1], &[5]).in_shard(2, "b", 4, &[0], &[]);
+    let path = made.write(directory.path()).expect("written");
+    fs::remove_file(at("m.data-00000-of-00003")).expect("removed");
+    fs::remove_file(at("m.data-00002-of-00003")).expect("removed");
+    let mut opened: Vec<PathBuf> = Vec::new();
+    let checkpoint = Checkpoint::open(&path.with_extension(""), |path| {
+        opened.push(path.to_path_buf());
+        File::open(path)
+    });
+    assert!(checkpoint.is_ok());
+    assert_eq!(opened, ["m.index", "m.data-00001-of-00003"].map(at));
+    // An index may have no name. One file is opened, however many there are said to be.
+    made.pairs[0].1 = header((1 << 31) - 1, 0);
+    fs::write(at(".index"), made.index(2)).expect("written");
+    let error = open(&at(".index")).err().expect("a file is missing");
+    assert_eq!(error.kind(), ErrorKind::NotFound);
+    let error = error.to_string();
+    assert!(error.starts_with("data file \".data-00001-of-2147483647\" cannot be opened: "), "{error}");
+}
+
+#[test]
+fn index_is_found_by_prefix_and_directory() {
+    let directory = directory();
+    let at = |name: &str| directory.path().join(name);
+    fs::create_dir_all(at("model/variables")).expect("created");
+    for name in ["a.index", "model/variables/variables.index", "model/variables.index", "tiny"] {
+        fs::write(at(name), b"").expect("written");
+    }
+    fs::write(at("old"), b"\x57\xfb\x80\x8b\x24\x75\x47\xdb").expect("written");
+    for (name, index) in [
+        ("a", "a.index"),
+        ("model", "model/variables/variables.index"),
+        ("model/variables", "model/variables.index"),
+    ] {
+        assert_eq!(index_of(&at(name)).expect("found"), at(index));
+    }
+    for (name, kind, part) in [
+        ("", ErrorKind::InvalidData, "it has no variables/variables.index"),
+        ("old", ErrorKind::InvalidData, "this may be a V1 checkpoint"),
+        ("tiny", ErrorKind::InvalidData, "not a checkpoint, which has an index"),
+        ("/dev/null", ErrorKind::InvalidData, "this is neither a file nor a directory"),
+        ("missing", ErrorKind::NotFound, ""),
+    ] {
+        let error = index_of(&at(name)).expect_err(name);
+        assert!(error.kind() == kind && error.to_string().contains(part), "{error}");
+    }
+}
+
+#[test]
+fn slices_along_any_axis_are_joined() {
+    let (huge, none) = (1 << 40, &[][..]);
+    for (dims, slices, bytes) in [
+        (&[3, 2][..], &[("1,2:-", &[3, 4, 5, 6][..]), ("0,1:0,2", &[1, 2])][..], &[1, 2, 3, 4, 5, 6][..]),
+        (
+            &[2, 3, 2],
+            &[("-:0,1:-", &[1, 2, 7, 8]), ("-:1,0:-", none), ("-:1,2:-", &[3, 4, 5, 6, 9, 10, 11, 12])],
+            &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12],
+        ),
+        (&[], &[("", &[9])], &[9]),
+        (&[2], &[("-", &[8, 9])], &[8, 9]),
+        (&[huge, 2, 0], &[("-:0,1:-", none), ("-:1,1:-", none)], none),
+    ] {
+        let all = all(&Made::partitioned(dims, slices));
+        assert_eq!(all, [format!("v U8 {dims:?} {bytes:?}")]);
+    }
+}
+
+#[test]
 fn slices_must_be_the_whole_variable_once() {
-    let cases: [(&[u64], &[Slice<'_>], &str); 9] = [
-        (&[4], &[(&[(0, Some(2))], &[2], &[0; 2])], "its slices end at 2, but its axis at 4"),
-        (&[4], &[(&[(1, Some(3))], &[3], &[0; 3])], "its slices lack what is from 0 to 1"),
-        (
-            &[4],
-            &[(&[(0, Some(3))], &[3], &[0; 3]), (&[(2, Some(2))], &[2], &[0; 2])],
-            "its slices overlap at 2",
-        ),
-        (&[4], &[(&[(2, Some(3))], &[3], &[0; 3])], "a slice of 3 at 2 is not within an axis of 4"),
-        (&[4], &[(&[(0, Some(4)), (0, None)], &[4], &[0; 4])], "a slice has more axes than the rank 1"),
-        (&[4], &[(&[], &[4], &[0; 4])], "a slice has 0 axes, but the rank is 1"),
-        (&[4], &[(&[(0, Some(4))], &[2, 2], &[0; 4])], "one of its slices has another shape than listed"),
+    let (one, two) = (&[0][..], &[0; 2][..]);
+    for (dims, slices, reason) in [
+        (&[4][..], &[("0,2", two)][..], "its slices end at 2, but its axis at 4"),
+        (&[4], &[("1,3", &[0; 3])], "its slices lack what is from 0 to 1"),
+        (&[4], &[("0,3", &[0; 3]), ("2,2", two)], "its slices overlap at 2"),
+        (&[4], &[("2,3", &[0; 3])], "a slice of 3 at 2 is not within an axis of 4"),
+        (&[4], &[("0,4:-", &[0; 4])], "a slice has more axes than the rank 1"),
+        (&[4], &[("", one)], "a slice has 0 axes, but the rank is 1"),
+        (&[2, 2], &[("0,1:0,1", one)], "it is partitioned along several axes, only one is supported"),
         (
             &[2, 2],
-            &[(&[(0, Some(1)), (0, Some(1))], &[1, 1], &[0])],
+            &[("0,1:-", two), ("-:1,1", two)],
             "it is partitioned along several axes, only one is supported",
         ),
-        (
-            &[2, 2],
-            &[(&[(0, Some(1)), (0, None)], &[1, 2], &[0; 2]), (&[(0, None), (1, Some(1))], &[2, 1], &[0; 2])],
-            "it is partitioned along several axes, only one is supported",
-        ),
-    ];
-    for (dims, slices, reason) in cases {
-        assert_rejected(&partitioned(dims, slices), &format!("tensor \"v\": {reason}"));
+    ] {
+        assert_rejected(&Made::partitioned(dims, slices), &format!("tensor \"v\": {reason}"));
     }
 }
 
 #[test]
 fn slices_and_their_variable_must_match() {
-    let right = || partitioned(&[2], &[(&[(0, Some(1))], &[1], &[1]), (&[(1, Some(1))], &[1], &[2])]);
-    assert!(open_made(&right()).is_ok());
-    let mut made = right();
-    made.pairs.pop();
-    assert_rejected(&made, "tensor \"v\": one of its slices has no entry");
-    let mut made = right();
-    made.pairs.retain(|(key, _)| key != b"v");
-    let error = open_made(&made).err().expect("rejected").to_string();
-    assert!(error.starts_with("no variable lists the slice with the key \"\\u{0}v\\u{0}\\u{1}"), "{error}");
-    let mut made = right();
-    made.pairs[1].1.extend(message(7, &slice(&[(0, Some(1))])));
-    assert_rejected(&made, "tensor \"v\": it lists a duplicate slice");
-    let mut made = right();
-    made.pairs[1].1.extend(number(5, 1));
-    assert_rejected(&made, "tensor \"v\": it has bytes of its own, and slices");
-    let mut made = right();
-    made.pairs[2].1 = entry(6, &[1], 0, 0, &[1]);
-    assert_rejected(&made, "tensor \"v\": one of its slices has another dtype");
-    let mut made = right();
-    made.pairs[2].1.extend(message(7, b""));
-    let error = open_made(&made).err().expect("rejected").to_string();
-    assert!(error.ends_with("it is a slice that has slices"), "{error}");
-    // A partitioned variable of texts is left out.
-    let mut made = right();
-    made.pairs[1].1 = [number(1, 7), message(2, &shape(&[2]))].concat();
-    for (start, pair) in [(0, 2), (1, 3)] {
-        let listed = message(7, &slice(&[(start, Some(1))]));
-        made.pairs[1].1.extend(listed);
-        made.pairs[pair].1 = entry(7, &[1], 0, start, &[1]);
+    for (change, reason) in [
+        ((|made| drop(made.pairs.pop())) as fn(&mut Made), "tensor \"v\": one of its slices has no entry"),
+        (|made| drop(made.pairs.remove(1)), "no variable lists the slice with the key \"\\u{0}v\\u{0}\\u{1}"),
+        (|made| made.pairs[1].1.extend(listed("0,1")), "tensor \"v\": it lists a duplicate slice"),
+        (|made| made.pairs[1].1.extend(number(5, 1)), "tensor \"v\": it has bytes of its own, and slices"),
+        (
+            |made| made.pairs[2].1 = entry(6, &[1], 0, 0, &[1]),
+            "tensor \"v\": one of its slices has another dtype",
+        ),
+        (
+            |made| made.pairs[2].1 = entry(4, &[1, 1], 0, 0, &[1]),
+            "tensor \"v\": one of its slices has another shape",
+        ),
+        (|made| made.pairs[2].1.extend(message(7, b"")), "tensor \"\\u{0}v\\u{0}\\u{1}"),
+    ] {
+        let mut made = Made::partitioned(&[2], &[("0,1", &[1]), ("1,1", &[2])]);
+        assert!(open_made(&made).is_ok());
+        change(&mut made);
+        let sentence = error_of(&made, ErrorKind::InvalidData);
+        assert!(sentence.starts_with(reason), "{sentence}");
     }
-    let checkpoint = open_made(&made).expect("sound");
-    assert_eq!((checkpoint.tensors().len(), checkpoint.strings()), (0, &["v".to_owned()][..]));
+    // A partitioned variable of texts is left out.
+    let mut made = Made::partitioned(&[2], &[("0,1", &[1]), ("1,1", &[2])]);
+    made.pairs[1].1 = [number(1, 7), message(2, &shape(&[2])), listed("0,1"), listed("1,1")].concat();
+    [0, 1].into_iter().for_each(|at| made.pairs[2 + at].1 = entry(7, &[1], 0, at as u64, &[1]));
+    assert_eq!(all(&made), ["v"]);
 }
 
 #[test]
 fn slices_that_alternate_are_limited_in_number() {
     let made = |rows: u64| {
-        let count = 4097;
-        let mut made = Made::new(1);
-        let listed = (0..count).flat_map(|start| message(7, &slice(&[(0, None), (start, Some(1))])));
-        let own = [number(1, 4), message(2, &shape(&[rows, count]))].concat();
-        made.pair("v", own.into_iter().chain(listed).collect());
-        for start in 0..count {
-            let extents = [Extent { start: 0, len: None }, Extent { start, len: Some(1) }];
-            let rows_len = usize::try_from(rows).expect("few rows");
-            made.tensor(key(b"v", &extents), 4, &[rows, 1], &vec![start.to_le_bytes()[0]; rows_len]);
-        }
-        made
+        let spec: Vec<String> = (0..4097).map(|start| format!("-:{start},1")).collect();
+        let slices: Vec<_> =
+            spec.iter().map(|spec| (&**spec, &[7, 7][..rows.try_into().expect("few")])).collect();
+        Made::partitioned(&[rows, 4097], &slices)
     };
-    let expected: Vec<u8> = (0_u64..4097).map(|start| start.to_le_bytes()[0]).collect();
-    assert_eq!(read(&open_made(&made(1)).expect("one row"), 0).expect("sound"), expected);
-    let error = open_made(&made(2)).err().expect("beyond the limit");
-    assert_eq!(error.kind(), ErrorKind::QuotaExceeded);
-    assert_eq!(
-        error.to_string(),
-        "tensor \"v\": it has 4097 slices along axis 1, at most 4096 are supported"
-    );
+    assert_eq!(read(&open_made(&made(1)).expect("one row"), 0).expect("sound"), [7; 4097]);
+    let error = error_of(&made(2), ErrorKind::QuotaExceeded);
+    assert_eq!(error, "tensor \"v\": it has 4097 slices along axis 1, at most 4096 are supported");
 }
 
+/// As TensorFlow encodes them.
 #[test]
-fn number_of_tensors_is_limited() {
-    let made = |count: u32| {
-        let mut made = Made::new(1);
-        for number in 0..count {
-            made.tensor(format!("{number:05}"), 4, &[0], &[]);
-        }
-        made
-    };
-    assert_eq!(open_made(&made(5000)).expect("sound").tensors().len(), 5000);
-    let error = open_made(&made(5001)).err().expect("beyond the limit");
-    assert_eq!(error.kind(), ErrorKind::QuotaExceeded);
-    assert_eq!(error.to_string(), "the index has more than 5000 tensors and slices");
+fn keys_of_slices_are_those_of_tensorflow() {
+    assert_eq!(key(b"part", &extents("0,10:200,100")), b"\0part\0\x01\x01\x02\x80\x8a\xc0\xc8\xc0\x64");
+    assert_eq!(key(b"a\0b\xff", &[]), b"\0a\0\xffb\xff\0\0\x01\0");
+    assert_eq!(key(b"", &extents("-")), b"\0\0\x01\x01\x01\x80\x7f");
+    let numbers = (0..63).flat_map(|bit| [(1_u64 << bit) - 1, 1 << bit]).chain([u64::MAX >> 1]);
+    let keys: Vec<_> = numbers.map(|start| key(b"", &extents(&format!("{start},0")))).collect();
+    assert!(keys.is_sorted(), "they are sorted as their numbers are");
 }
 
 /// Keys that begin alike are short in the file, but each name takes memory.
 #[test]
-fn long_keys_are_limited_alone_and_together() {
-    let error = |lens: &[usize]| {
+fn number_and_length_of_keys_are_limited() {
+    let error = |lens: &mut dyn Iterator<Item = usize>| {
         let mut made = Made::new(1);
-        for (number, len) in lens.iter().enumerate() {
-            made.tensor(format!("{}{number}", "a".repeat(len - 1)), 4, &[0], &[]);
+        for (number, len) in lens.enumerate() {
+            made.tensor(format!("{}{number:04}", "a".repeat(len - 4)), 4, &[0], &[]);
         }
         open_made(&made).err().map(|error| (error.kind(), error.to_string()))
     };
-    let name = "a".repeat(80);
-    let beyond = |sentence: String| Some((ErrorKind::QuotaExceeded, sentence));
-    let long = format!("tensor \"{name}…\": its key has 65536 bytes, at most 65535 are allowed");
-    assert_eq!((error(&[65_535]), error(&[65_536])), (None, beyond(long)));
-    let together = "the keys of the index have more than 200000 bytes together".to_owned();
-    assert_eq!((error(&[50_000; 4]), error(&[50_000, 50_000, 50_000, 50_001])), (None, beyond(together)));
+    let beyond = |sentence: &str| Some((ErrorKind::QuotaExceeded, sentence.to_owned()));
+    let long = format!("tensor \"{}…\": its key has 65536 bytes, at most 65535 are allowed", "a".repeat(80));
+    assert_eq!(error(&mut [65_535].into_iter()), None);
+    assert_eq!(error(&mut [65_536].into_iter()), beyond(&long));
+    let together = "the keys of the index have more than 200000 bytes together";
+    assert_eq!(error(&mut [50_000; 4].into_iter()), None);
+    assert_eq!(error(&mut [50_000, 50_000, 50_000, 50_001].into_iter()), beyond(together));
+    assert_eq!(error(&mut std::iter::repeat_n(4, 5000)), None);
+    let many = "the index has more than 5000 tensors and slices";
+    assert_eq!(error(&mut std::iter::repeat_n(4, 5001)), beyond(many));
 }
 
 /// The keys of a table, or why it is rejected.
@@ -526,35 +357,27 @@ fn keys(table: &[u8]) -> Result<Vec<Vec<u8>>, String> {
     outcome.map(|()| keys).map_err(|error| error.to_string())
 }
 
-fn pairs(keys: &[&str]) -> Vec<(Vec<u8>, Vec<u8>)> {
-    keys.iter().map(|key| (key.as_bytes().to_vec(), b"value".to_vec())).collect()
+/// The contents of a block with these keys.
+fn block_of(keys: &[&str]) -> Vec<u8> {
+    block(&keys.iter().map(|key| (key.as_bytes().to_vec(), b"value".to_vec())).collect::<Vec<_>>(), 16)
 }
 
 #[test]
-fn truncated_indexes_are_rejected_at_each_byte() {
+fn files_that_are_truncated_anywhere_are_rejected() {
+    let directory = directory();
     let mut made = Made::new(1);
     made.tensor("a", 1, &[2], &[7; 8]).tensor("b", 7, &[], b"text");
     let index = made.index(2);
     assert_eq!(keys(&index).map(|keys| keys.len()), Ok(3));
-    for len in 0..index.len() {
-        assert!(keys(&index[..len]).is_err(), "{len}");
-    }
-}
-
-#[test]
-fn truncated_data_files_are_rejected_at_each_byte() {
-    let directory = directory();
-    let mut made = Made::new(1);
-    made.tensor("a", 1, &[2], &[7; 8]).tensor("b", 7, &[], b"text");
-    for len in 0..made.shards[0].len() {
-        let path = made.write(directory.path()).expect("written");
-        let data = path.with_file_name("m.data-00000-of-00001");
-        fs::write(data, &made.shards[0][..len]).expect("written");
-        assert_eq!(open(&path).err().map(|error| error.kind()), Some(ErrorKind::InvalidData), "{len}");
-    }
+    (0..index.len()).for_each(|len| assert!(keys(&index[..len]).is_err(), "{len}"));
     let path = made.write(directory.path()).expect("written");
     let checkpoint = open(&path).expect("sound");
-    fs::write(path.with_file_name("m.data-00000-of-00001"), [7; 3]).expect("written");
+    let data = path.with_file_name("m.data-00000-of-00001");
+    for len in 0..made.shards[0].len() {
+        fs::write(&data, &made.shards[0][..len]).expect("written");
+        assert_eq!(open(&path).err().map(|error| error.kind()), Some(ErrorKind::InvalidData), "{len}");
+    }
+    fs::write(data, [7; 3]).expect("written");
     let error = read(&checkpoint, 0).expect_err("it has become shorter").to_string();
     assert_eq!(error, "tensor \"a\": data file 0 ends 5 bytes too early");
 }
@@ -563,8 +386,7 @@ fn truncated_data_files_are_rejected_at_each_byte() {
 #[test]
 fn wrong_bits_of_an_index_never_change_its_keys() {
     let mut made = Made::new(1);
-    made.tensor("a", 1, &[2], &[7; 8]).tensor("b", 4, &[1], b"x");
-    let mut index = made.index(1);
+    let mut index = made.tensor("a", 1, &[2], &[7; 8]).tensor("b", 4, &[1], b"x").index(1);
     let right = keys(&index).expect("sound");
     for at in 0..index.len() * 8 {
         index[at / 8] ^= 1 << (at % 8);
@@ -576,34 +398,26 @@ fn wrong_bits_of_an_index_never_change_its_keys() {
 
 #[test]
 fn keys_and_blocks_must_be_sorted() {
-    let table_of = |blocks: &[(&[&str], &str)]| {
+    let unsorted = "entry at byte 9 of the block: its key is not after the key before it";
+    for (blocks, outcome) in [
+        (&[("a b", "bb"), ("c", "d")][..], Ok(3)),
+        (&[("a c", "b")], Err("block at byte 0: its keys go beyond the key in the list of blocks")),
+        (
+            &[("a", "b"), ("b", "c")],
+            Err("block at byte 22: its keys are not after those of the block before it"),
+        ),
+        (
+            &[("a", "c"), ("d", "b")],
+            Err("the list of blocks: entry at byte 6 of the block: its key is not after the key before it"),
+        ),
+        (&[("b a", "c")], Err(&*format!("block at byte 0: {unsorted}"))),
+        (&[("a a", "c")], Err(&*format!("block at byte 0: {unsorted}"))),
+    ] {
         let mut table = Table::default();
         for (keys, limit) in blocks {
-            table.data(&block(&pairs(keys), 16), limit.as_bytes());
+            table.data(&block_of(&keys.split(' ').collect::<Vec<_>>()), 0, limit.as_bytes());
         }
-        table.end()
-    };
-    assert_eq!(keys(&table_of(&[(&["a", "b"], "bb"), (&["c"], "d")])).map(|keys| keys.len()), Ok(3));
-    for (blocks, reason) in [
-        (&[(&["a", "c"][..], "b")][..], "block at byte 0: its keys go beyond the key in the list of blocks"),
-        (
-            &[(&["a"], "b"), (&["b"], "c")],
-            "block at byte 22: its keys are not after those of the block before it",
-        ),
-        (
-            &[(&["a"], "c"), (&["d"], "b")],
-            "the list of blocks: entry at byte 6 of the block: its key is not after the key before it",
-        ),
-        (
-            &[(&["b", "a"], "c")],
-            "block at byte 0: entry at byte 9 of the block: its key is not after the key before it",
-        ),
-        (
-            &[(&["a", "a"], "c")],
-            "block at byte 0: entry at byte 9 of the block: its key is not after the key before it",
-        ),
-    ] {
-        assert_eq!(keys(&table_of(blocks)), Err(reason.to_owned()));
+        assert_eq!(keys(&table.end()).map(|keys| keys.len()), outcome.map_err(str::to_owned));
     }
 }
 
@@ -612,80 +426,139 @@ fn places_of_blocks_are_validated() {
     let place = |at: u64, len: u64| [varint(at), varint(len)].concat();
     let table_of = |place: Vec<u8>| {
         let mut table = Table::default();
-        table.data(&block(&pairs(&["a"]), 1), b"a");
-        table.list.push((b"b".to_vec(), place));
+        table.data(&block_of(&["a"]), 0, b"a").list.push((b"b".to_vec(), place));
         table.end()
     };
-    let list = "the list of blocks: ";
     for (place, reason) in [
-        (place(0, 17), "block at byte 0: it is not after the block before it".to_owned()),
-        (place(21, 17), "block at byte 21: it is not after the block before it".to_owned()),
-        (place(90, 1000), "block at byte 90: it claims 1000 bytes, which do not fit the file".to_owned()),
+        (place(0, 17), "block at byte 0: it is not after the block before it"),
+        (place(21, 17), "block at byte 21: it is not after the block before it"),
+        (place(90, 1000), "block at byte 90: it claims 1000 bytes, which do not fit the file"),
+        (place(1, u64::MAX), "block at byte 1: it is not after the block before it"),
         (
-            place(u64::MAX, u64::MAX),
-            format!("block at byte {0}: it claims {0} bytes, which do not fit the file", u64::MAX),
+            place(99, u64::MAX),
+            "block at byte 99: it claims 18446744073709551615 bytes, which do not fit the file",
         ),
-        (vec![0x80], format!("{list}a number is truncated")),
-        ([&[0xff; 9][..], &[2, 0]].concat(), format!("{list}a number has more than 64 bits")),
-        (vec![26], format!("{list}a number is truncated")),
+        (vec![0x80], "the list of blocks: a number is truncated"),
+        ([&[0xff; 9][..], &[2, 0]].concat(), "the list of blocks: a number has more than 64 bits"),
+        (vec![26], "the list of blocks: a number is truncated"),
     ] {
-        assert_eq!(keys(&table_of(place)), Err(reason));
+        assert_eq!(keys(&table_of(place)), Err(reason.to_owned()));
     }
-    let mut table = Table::default();
-    let place = table.block(&block(&pairs(&["a"]), 1), 0);
-    let mut bytes = table.end();
-    let footer = bytes.len() - 48;
-    bytes[footer..footer + place.len()].copy_from_slice(&place);
-    assert_eq!(keys(&bytes), Ok(vec![]));
-    let mut table = Table::default();
-    table.data(&block(&pairs(&["a"]), 1), b"a");
-    let mut bytes = table.end();
-    let footer = bytes.len() - 48;
-    bytes[footer..footer + place.len()].copy_from_slice(&place);
-    assert_eq!(
-        keys(&bytes),
-        Err("the list of blocks: it has a block that is not before the blocks in the footer".to_owned())
-    );
-    let mut footer = table_of(place);
-    let end = footer.len() - 9;
-    footer[end] = 1;
-    assert_eq!(
-        keys(&footer),
-        Err("the footer of the index: it has other bytes than the places of two blocks".to_owned())
-    );
-}
-
-#[test]
-fn compressed_blocks_are_decompressed() {
-    let contents = block(&pairs(&["a", "b"]), 16);
-    let table_of = |stored: &[u8], method| {
+    // The other block of the footer is before the only one.
+    let before = "the list of blocks: it has a block that is not before the blocks in the footer";
+    for (is_listed, outcome) in [(false, Ok(vec![])), (true, Err(before.to_owned()))] {
         let mut table = Table::default();
-        let place = table.block(stored, method);
-        table.list.push((b"z".to_vec(), place));
-        table.end()
-    };
-    let compressed = snap::raw::Encoder::new().compress_vec(&contents).expect("compressed");
-    assert_eq!(keys(&table_of(&compressed, 1)), keys(&table_of(&contents, 0)));
-    let wrong = Err("block at byte 0: it cannot be decompressed with Snappy".to_owned());
-    assert_eq!(keys(&table_of(&compressed[..5], 1)), wrong);
-    assert_eq!(keys(&table_of(b"", 1)), wrong);
-    // It claims more than all blocks may have.
-    let claim = varint((4 << 20) + 1);
-    assert_eq!(
-        keys(&table_of(&claim, 1)),
-        Err("block at byte 0: it has 4194305 bytes, at most 4194304 are supported".to_owned())
-    );
-    assert_eq!(
-        keys(&table_of(&contents, 2)),
-        Err("block at byte 0: it is compressed by method 2; only 0 (none) and 1 (Snappy) exist".to_owned())
-    );
+        let place = table.block(&block_of(&["a"]), 0);
+        table.list.extend(is_listed.then(|| (b"a".to_vec(), place.clone())));
+        let mut bytes = table.end();
+        let footer = bytes.len() - 48;
+        bytes[footer..footer + place.len()].copy_from_slice(&place);
+        assert_eq!(keys(&bytes), outcome);
+    }
+    let mut bytes = table_of(place(22, 0));
+    let end = bytes.len() - 9;
+    bytes[end] = 1;
+    let other = "the footer of the index: it has other bytes than the places of two blocks";
+    assert_eq!(keys(&bytes), Err(other.to_owned()));
 }
 
 #[test]
-fn blocks_are_limited_in_size() {
-    let mut table = Table::default();
-    table.data(&vec![0; (4 << 20) + 1], b"z");
-    let error = table::for_each(&file(&table.end()), |_, _| Ok(())).expect_err("beyond the limit");
-    assert_eq!(error.kind(), ErrorKind::QuotaExceeded);
-    assert_eq!(error.to_string(), "block at byte 0: it has 4194305 bytes, at most 4194304 are supported");
+fn blocks_are_decompressed_and_limited_in_size() {
+    let contents = block_of(&["a", "b"]);
+    let compressed = snap::raw::Encoder::new().compress_vec(&contents).expect("compressed");
+    let wrong = Err("it cannot be decompressed with Snappy");
+    let large = Err("it has 4194305 bytes, at most 4194304 are supported");
+    for (stored, method, outcome) in [
+        (&contents[..], 0, Ok(2)),
+        (&compressed, 1, Ok(2)),
+        (&compressed[..5], 1, wrong),
+        (b"", 1, wrong),
+        // It claims more than all blocks may have.
+        (&varint((4 << 20) + 1), 1, large),
+        (&vec![0; (4 << 20) + 1], 0, large),
+        (&contents, 2, Err("it is compressed by method 2; only 0 (none) and 1 (Snappy) exist")),
+    ] {
+        let found = keys(&Table::default().data(stored, method, b"z").end()).map(|keys| keys.len());
+        assert_eq!(found, outcome.map_err(|reason| format!("block at byte 0: {reason}")));
+    }
+}
+
+#[test]
+fn entries_of_a_block_are_validated() {
+    let keys = |entries: &[u8], points: &[u32]| {
+        let count = u32::try_from(points.len()).expect("few points");
+        let points = points.iter().chain([&count]).flat_map(|point| point.to_le_bytes());
+        let contents: Vec<u8> = entries.iter().copied().chain(points).collect();
+        let (mut block, mut keys) = (Block::new(&contents)?, Vec::new());
+        while let Some(value) = block.next()? {
+            keys.push(String::from_utf8_lossy(&[block.key(), b"=", value].concat()).into_owned());
+        }
+        Ok::<_, String>(keys.join(" "))
+    };
+    let (two, three) = (b"\0\x02\x01ab1\x01\x01\x01c2", b"\0\x02\x01ab1\x01\x01\x01c2\0\x01\0b");
+    for (entries, points, expected) in [
+        (&three[..], &[0, 11][..], "ab=1 ac=2 b="),
+        (three, &[0], "ab=1 ac=2 b="),
+        (b"", &[0], ""),
+        (b"\0\0\0", &[0], "="),
+    ] {
+        assert_eq!(keys(entries, points), Ok(expected.to_owned()));
+    }
+    let (no_entry, order) =
+        ("a restart point is not the offset of an entry", "its key is not after the key before it");
+    for (entries, points, reason) in [
+        (&two[..], &[][..], "its first restart point is not its first entry"),
+        (two, &[6], "its first restart point is not its first entry"),
+        (two, &[0, 5], no_entry),
+        (two, &[0, 0], no_entry),
+        (two, &[0, 11], no_entry),
+        (two, &[0, u32::MAX], no_entry),
+        (b"", &[0, 0], no_entry),
+        (two, &[0, 6], "byte 6 of the block: it is a restart point, but shares bytes with the key before it"),
+        (b"\x01\x01\0ab", &[0], "it is a restart point, but shares bytes with the key before it"),
+        (b"\0\x02\x01ab1\x03\x01\0c", &[0], "it shares 3 bytes with the key before it, which has 2"),
+        (b"\0\x02\x01ab1\x01\x01\0b", &[0], order),
+        (b"\0\x02\x01ab1\x01\x01\0a", &[0], order),
+        (b"\0\x02\x01ab1\x02\0\0", &[0], order),
+        (b"\0\x02\x02ab1", &[0], "entry at byte 0 of the block: 2 bytes needed, but only 1 follow"),
+        (b"\0\x7f\x02ab1", &[0], "127 bytes needed, but only 3 follow"),
+        (b"\0\x80", &[0], "a number is truncated"),
+    ] {
+        let found = keys(entries, points).expect_err(reason);
+        assert!(found.ends_with(reason), "{found}");
+    }
+    assert_eq!(Block::new(&[0, 0, 0]).err().as_deref(), Some("it has no restart points"));
+    let claim = "it claims 4294967295 restart points, which do not fit its 4 bytes";
+    assert_eq!(Block::new(&[0xff; 8]).err().as_deref(), Some(claim));
+}
+
+#[test]
+fn fields_are_read_or_rejected() {
+    for (bytes, number) in [
+        (&[0][..], Ok(0)),
+        (&[0x7f], Ok(127)),
+        (&[0x80, 1], Ok(128)),
+        (&[0x80, 0], Ok(0)),
+        (&[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1], Ok(u64::MAX)),
+        (&[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2], Err("a number has more than 64 bits")),
+        (&[0x80; 11], Err("a number has more than 64 bits")),
+        (&[0x80; 9], Err("a number is truncated")),
+    ] {
+        assert_eq!(read_varint(&mut { bytes }), number.map_err(str::to_owned), "{bytes:?}");
+    }
+    let message = [0x08, 5, 0x11, 1, 2, 3, 4, 5, 6, 7, 8, 0x1a, 1, b'x', 0x25, 1, 0, 0, 0x80];
+    let fields: Result<Vec<_>, _> = Fields::of(&message).collect();
+    let values = [Value::Varint(5), Value::Fixed64, Value::Bytes(b"x"), Value::Fixed32(0x8000_0001)];
+    assert_eq!(fields, Ok((1..).zip(values).collect()));
+    for (message, reason) in [
+        (&[0x0b][..], "a field has the unknown wire type 3"),
+        (&[0x00, 1], "a field has the number 0"),
+        (&[0x08], "a number is truncated"),
+        (&[0x0a, 3, 1, 2], "3 bytes needed, but only 2 follow"),
+        (&[0x0d, 3, 1, 2], "4 bytes needed, but only 3 follow"),
+        (&[0x09, 3], "8 bytes needed, but only 1 follow"),
+    ] {
+        let fields: Vec<_> = Fields::of(message).collect();
+        assert_eq!(fields, [Err(reason.to_owned())]);
+    }
 }
