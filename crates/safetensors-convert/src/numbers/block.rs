@@ -2,7 +2,7 @@
 //! that do not become finite elements of the dtype are left to [`Cast`](super::Cast), which is also the
 //! oracle for all others.
 
-use super::cast::{CastError, Kind};
+use super::cast::Kind;
 use super::format::{Format, Special};
 use super::{Cast, Mean, Number, wide};
 
@@ -172,7 +172,7 @@ macro_rules! blocks {
                 values: &[$float],
                 out: &mut [u8],
                 number: &dyn Fn(usize, f64) -> Number,
-            ) -> Result<(), CastError> {
+            ) -> Result<(), String> {
                 let kind = cast.kind;
                 wide::run(
                     #[inline(always)]
@@ -206,7 +206,7 @@ macro_rules! blocks {
                 values: &[$float],
                 out: &mut [u8],
                 number: &dyn Fn(usize, f64) -> Number,
-            ) -> Result<(), CastError> {
+            ) -> Result<(), String> {
                 let (mut elements, mut errors, width) = ([0; BLOCK], [0.0; BLOCK], cast.width);
                 let blocks = values.chunks(BLOCK).zip(out.chunks_mut(BLOCK * width));
                 for (block, (values, out)) in blocks.enumerate() {

@@ -40,19 +40,19 @@ impl Mean {
 mod tests {
     use super::Mean;
 
-    fn mean(distances: &[f64], count: u64) -> f64 {
-        let mut mean = Mean::default();
-        distances.iter().for_each(|&distance| mean.add(distance));
-        mean.of(count)
-    }
-
     #[test]
     fn mean_is_right_for_sums_of_any_size() {
-        assert_eq!(mean(&[], 0), 0.0);
-        assert_eq!(mean(&[0.1, 0.2], 3), (0.1 + 0.2) / 3.0);
-        assert_eq!(mean(&[f64::MAX; 7], 7), f64::MAX);
-        assert_eq!(mean(&[1e308, 1.5e308], 2), 1.25e308);
-        assert_eq!(mean(&[1e308, 1e290], 2), (1e308 + 1e290) / 2.0);
-        assert_eq!(mean(&[5e-324; 2], 2), 5e-324);
+        for (distances, expected) in [
+            (&[][..], 0.0),
+            (&[0.1, 0.2], (0.1 + 0.2) / 2.0),
+            (&[f64::MAX; 7], f64::MAX),
+            (&[1e308, 1.5e308], 1.25e308),
+            (&[1e308, 1e290], (1e308 + 1e290) / 2.0),
+            (&[5e-324; 2], 5e-324),
+        ] {
+            let mut mean = Mean::default();
+            distances.iter().for_each(|&distance| mean.add(distance));
+            assert_eq!(mean.of(distances.len() as u64), expected);
+        }
     }
 }

@@ -16,7 +16,11 @@ pub enum Style {
 /// Prints an element (two numbers if it is complex) with the shortest decimals that read back as the same.
 pub fn printed(dtype: Dtype, numbers: &[Number], style: Style) -> String {
     match (dtype, numbers) {
-        (Dtype::BOOL, [number, ..]) => boolean(*number, style).to_owned(),
+        (Dtype::BOOL, [number, ..]) => {
+            let [text, json] =
+                if *number == Number::Signed(0) { ["False", "false"] } else { ["True", "true"] };
+            of_style(style, text, json)
+        }
         (Dtype::C64, [real, imaginary, ..]) => {
             let [real, imaginary] = [real, imaginary].map(|part| plain(Dtype::F32, *part, style));
             match style {
@@ -30,33 +34,19 @@ pub fn printed(dtype: Dtype, numbers: &[Number], style: Style) -> String {
     }
 }
 
-fn boolean(number: Number, style: Style) -> &'static str {
-    match (number == Number::Signed(0), style) {
-        (true, Style::Text) => "False",
-        (false, Style::Text) => "True",
-        (true, Style::Json) => "false",
-        (false, Style::Json) => "true",
-    }
-}
-
 fn plain(dtype: Dtype, number: Number, style: Style) -> String {
     match number {
         Number::Signed(integer) => integer.to_string(),
         Number::Unsigned(integer) => integer.to_string(),
         Number::Float(float) if float.is_finite() => shortest(dtype, float),
-        Number::Float(float) => special(float, style).to_owned(),
+        Number::Float(float) if float.is_nan() => of_style(style, "nan", "\"NaN\""),
+        Number::Float(float) if float > 0.0 => of_style(style, "inf", "\"Infinity\""),
+        Number::Float(_) => of_style(style, "-inf", "\"-Infinity\""),
     }
 }
 
-fn special(float: f64, style: Style) -> &'static str {
-    match (float.is_nan(), float > 0.0, style) {
-        (true, _, Style::Text) => "nan",
-        (true, _, Style::Json) => "\"NaN\"",
-        (false, true, Style::Text) => "inf",
-        (false, true, Style::Json) => "\"Infinity\"",
-        (false, false, Style::Text) => "-inf",
-        (false, false, Style::Json) => "\"-Infinity\"",
-    }
+fn of_style(style: Style, text: &str, json: &str) -> String {
+    if style == Style::Json { json.to_owned() } else { text.to_owned() }
 }
 
 /// Returns the shortest decimal that rounds to the same number of the dtype.
@@ -101,14 +91,16 @@ mod tests {
 
     #[test]
     fn special_values_have_two_styles() {
-        let complex = [Number::Float(1.5), Number::Float(f64::NAN)];
-        assert_eq!(printed(Dtype::C64, &complex, Style::Text), "1.5+nanj");
-        assert_eq!(printed(Dtype::C64, &complex, Style::Json), "[1.5,\"NaN\"]");
-        let minus = [Number::Float(0.0), Number::Float(-0.0)];
-        assert_eq!(printed(Dtype::C64, &minus, Style::Text), "0.0-0.0j");
-        assert_eq!(printed(Dtype::BOOL, &[Number::Signed(1)], Style::Text), "True");
-        assert_eq!(printed(Dtype::BOOL, &[Number::Signed(0)], Style::Json), "false");
-        assert_eq!(printed(Dtype::U64, &[Number::Unsigned(u64::MAX)], Style::Json), "18446744073709551615");
-        assert_eq!(printed(Dtype::F16, &[Number::Float(f64::INFINITY)], Style::Json), "\"Infinity\"");
+        let (one, nan, zero) = (Number::Float(1.5), Number::Float(f64::NAN), Number::Float(0.0));
+        for (dtype, numbers, text, json) in [
+            (Dtype::C64, &[one, nan][..], "1.5+nanj", "[1.5,\"NaN\"]"),
+            (Dtype::C64, &[zero, Number::Float(-0.0)], "0.0-0.0j", "[0.0,-0.0]"),
+            (Dtype::BOOL, &[Number::Signed(1)], "True", "true"),
+            (Dtype::BOOL, &[Number::Signed(0)], "False", "false"),
+            (Dtype::U64, &[Number::Unsigned(u64::MAX)], "18446744073709551615", "18446744073709551615"),
+            (Dtype::F16, &[Number::Float(f64::INFINITY)], "inf", "\"Infinity\""),
+        ] {
+            assert_eq!([Style::Text, Style::Json].map(|style| printed(dtype, numbers, style)), [text, json]);
+        }
     }
 }

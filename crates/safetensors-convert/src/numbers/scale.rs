@@ -123,8 +123,7 @@ fn quantized(numbers: &[f64], scale: f64, out: &mut [u8], report: &mut Report) {
 
 #[cfg(test)]
 mod tests {
-    use super::{Largest, Quantizer, Scales};
-    use embedded_safetensors::Dtype;
+    use super::{Dtype, Largest, Quantizer, Report, Scales};
 
     fn bytes(numbers: &[f64]) -> Vec<u8> {
         numbers.iter().flat_map(|number| number.to_le_bytes()).collect()
@@ -136,24 +135,25 @@ mod tests {
         rows.expect("whole elements")[0].1
     }
 
+    fn quantize(numbers: &[f64], scale: f32) -> (Vec<u8>, Report) {
+        let (mut quantizer, mut out) = (Quantizer::new(Dtype::F64), Vec::new());
+        let scales = Scales { first: numbers.len() as u64, each: 1, scales: vec![scale] };
+        let report = quantizer.quantize(&bytes(numbers), &scales, &mut out).expect("whole elements");
+        (out, report)
+    }
+
     #[test]
     fn largest_number_becomes_127() {
         let numbers = [0.0, 1.0, -2.54, 0.009, 1.27];
-        assert!(largest(&numbers).is_finite());
-        let scale = largest(&numbers).scale();
-        assert_eq!(scale, Some(0.02));
-        let (mut quantizer, mut out) = (Quantizer::new(Dtype::F64), Vec::new());
-        let scales = Scales { first: 5, each: 5, scales: vec![0.02] };
-        let report = quantizer.quantize(&bytes(&numbers), &scales, &mut out).expect("whole elements");
-        assert_eq!(out, [0, 50, 129, 0, 64]);
-        assert_eq!((report.zeroed, report.clamped), (1, 0));
+        assert_eq!(largest(&numbers).scale(), Some(0.02));
+        let (out, report) = quantize(&numbers, 0.02);
+        assert_eq!((&out[..], report.zeroed, report.clamped), (&[0, 50, 129, 0, 64][..], 1, 0));
         assert!((report.max_error - 0.01).abs() < 1e-3);
     }
 
     #[test]
     fn scales_are_normal() {
-        let most = f64::from(f32::MAX) * 127.0;
-        let least = f64::from(f32::MIN_POSITIVE);
+        let (most, least) = (f64::from(f32::MAX) * 127.0, f64::from(f32::MIN_POSITIVE));
         for (number, scale) in [
             (0.0, Some(1.0)),
             (-1e300, None),
@@ -165,23 +165,22 @@ mod tests {
         ] {
             assert_eq!(largest(&[number, 0.0]).scale(), scale, "{number}");
         }
-        for number in [f64::NAN, -f64::INFINITY] {
-            assert!(!largest(&[0.0, number, 1.0]).is_finite());
+        for (number, is_finite) in [(f64::NAN, false), (-f64::INFINITY, false), (1e300, true)] {
+            assert_eq!(largest(&[0.0, number, 1.0]).is_finite(), is_finite);
         }
     }
 
     /// 190 units of a subnormal F32, of which 127ths are 1.5 units.
     #[test]
     fn tiny_numbers_are_not_clamped() {
-        let unit = f64::from(f32::from_bits(1));
-        let numbers: Vec<f64> = [1.0, 190.0, -1e5, 2e9].map(|units: f64| units * unit).to_vec();
-        for numbers in numbers.iter().map(|&number| [number, number / -2.0]) {
+        for number in [1.0, 190.0, -1e5, 2e9].map(|units| units * f64::from(f32::from_bits(1))) {
+            let numbers = [number, number / -2.0];
             let scale = largest(&numbers).scale().expect("a scale");
-            let (mut quantizer, mut out) = (Quantizer::new(Dtype::F64), Vec::new());
-            let scales = Scales { first: 2, each: 2, scales: vec![scale] };
-            let report = quantizer.quantize(&bytes(&numbers), &scales, &mut out).expect("whole elements");
-            assert_eq!(report.clamped, 0, "{numbers:?}");
-            assert!(report.max_error <= f64::from(scale) / 2.0, "{numbers:?}: {report:?}");
+            let (_, report) = quantize(&numbers, scale);
+            assert!(
+                report.clamped == 0 && report.max_error <= f64::from(scale) / 2.0,
+                "{numbers:?}: {report:?}"
+            );
         }
     }
 }
