@@ -49,15 +49,11 @@ mod tests {
 
     #[test]
     fn bytes_are_swapped_with_any_buffer_size() {
-        let source: Vec<u8> = (0..24).collect();
-        let swapped = [7, 6, 5, 4, 3, 2, 1, 0, 15, 14, 13, 12, 11, 10, 9, 8, 23, 22, 21, 20, 19, 18, 17, 16];
-        for size in 1..30 {
+        let source = [7, 6, 5, 4, 3, 2, 1, 0, 15, 14, 13, 12, 11, 10, 9, 8];
+        for size in 1..20 {
             let (mut reader, mut result) = (Swapped::new(&source[..], 8), Vec::<u8>::new());
-            let mut buffer = vec![0; size];
-            while let Ok(len @ 1..) = reader.read(&mut buffer) {
-                result.extend(&buffer[..len]);
-            }
-            assert_eq!(result, swapped, "{size}");
+            while reader.by_ref().take(size).read_to_end(&mut result).expect("read") > 0 {}
+            assert!(result.iter().copied().eq(0..16), "{size}");
         }
     }
 }
