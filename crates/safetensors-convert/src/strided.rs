@@ -39,8 +39,9 @@ pub struct Strided<F> {
     split: usize,
     /// The largest number of its indices in a piece.
     step: u64,
-    /// The first indices of the next piece, up to the split axis; `None` after the last piece.
-    next: Option<Vec<u64>>,
+    /// The number of the next piece, and of all pieces.
+    next: u64,
+    pieces: u64,
     piece: Piece,
     window: Vec<u8>,
 }
@@ -57,27 +58,35 @@ impl<F: Borrow<File>> Strided<F> {
         let room = (piece / width).max(2);
         let split = axes.iter().position(|axis| axis.to <= room / 2).unwrap_or(axes.len());
         let step = axes.get(split).map_or(1, |axis| (room / axis.to).max(1));
-        let next = (!dims.contains(&0)).then(|| vec![0; (split + 1).min(axes.len())]);
-        let (piece, window) = Default::default();
-        Self { file, begin, width, axes, split, step, next, piece, window }
+        let chunks = axes.get(split).map_or(1, |axis| axis.len.div_ceil(step));
+        let pieces = if dims.contains(&0) { 0 } else { chunks };
+        let pieces = axes.iter().take(split).fold(pieces, |pieces, axis| pieces * axis.len);
+        let (next, piece, window) = Default::default();
+        Self { file, begin, width, axes, split, step, next, pieces, piece, window }
     }
 
     /// Makes the next piece; an empty one after the last.
     fn make(&mut self, piece: &mut Vec<u8>) -> io::Result<()> {
-        let Some(first) = self.next.take() else { return Ok(()) };
-        let from = first.iter().zip(&self.axes).map(|(index, axis)| index * axis.from).sum();
-        let mut axes: Vec<Axis> = self.axes.get(self.split..).unwrap_or_default().to_vec();
-        let mut count = 1;
-        if let (Some(axis), Some(index)) = (axes.first_mut(), first.last()) {
-            count = self.step.min(axis.len - index);
-            axis.len = count;
+        if self.next == self.pieces {
+            return Ok(());
+        }
+        let (before, rest) = self.axes.split_at(self.split);
+        let (mut axes, mut number, mut from) = (rest.to_vec(), self.next, 0);
+        if let Some(axis) = axes.first_mut() {
+            let chunks = axis.len.div_ceil(self.step);
+            let index = number % chunks * self.step;
+            (number, from) = (number / chunks, index * axis.from);
+            axis.len = self.step.min(axis.len - index);
+        }
+        for axis in before.iter().rev() {
+            from += number % axis.len * axis.from;
+            number /= axis.len;
         }
         let elements: u64 = axes.iter().map(|axis| axis.len).product();
         piece.resize(to_usize(elements * self.width), 0);
         axes.sort_by_key(|axis| axis.from);
-        self.fill(&axes, from, piece)?;
-        self.next = after(first, count, self.axes.iter().map(|axis| axis.len));
-        Ok(())
+        self.next += 1;
+        self.fill(&axes, from, piece)
     }
 
     /// Fills a part of the piece from axes in the order of the file, the fastest first.
@@ -174,24 +183,6 @@ fn copy<const WIDTH: usize>(from: &[u8], to: &mut [u8], axes: &[Axis]) {
         };
         copy::<WIDTH>(from, to, rest);
     }
-}
-
-/// Returns the position that is `count` indices of the last axis after `first`, for axes of these lengths;
-/// `None` at the end of the array. `count` leads at most to the end of the last axis.
-fn after(
-    mut first: Vec<u64>,
-    count: u64,
-    lens: impl DoubleEndedIterator<Item = u64> + ExactSizeIterator,
-) -> Option<Vec<u64>> {
-    let mut more = count;
-    for (index, len) in first.iter_mut().zip(lens).rev() {
-        *index += more;
-        if *index < len {
-            return Some(first);
-        }
-        (*index, more) = (0, 1);
-    }
-    None
 }
 
 /// Returns the axes with more than one index; neighbours that are like one axis are merged.
@@ -305,29 +296,7 @@ mod tests {
         ] {
             check(dims, strides, &[1, 2, 4, 8], &[1, 16, 100, PIECE]);
         }
-    }
-
-    /// Blocks of several columns, parts of long columns, elements far apart, and rows that no piece can have.
-    #[test]
-    fn arrays_in_fortran_order_are_transposed() {
-        for dims in [
-            &[2, 3][..],
-            &[1, 7],
-            &[3, 40_000],
-            &[40_000, 3],
-            &[9000, 34],
-            &[70, 500, 3],
-            &[3, 5, 7, 11, 2],
-            &[6000, 2, 5],
-            &[2, 9000, 4],
-        ] {
-            check(dims, &fortran(dims), &[1, 8], &[3000, 100_000, PIECE]);
-        }
-        check(&[2, 3, 250_000], &fortran(&[2, 3, 250_000]), &[4], &[1 << 20]);
-    }
-
-    #[test]
-    fn large_gaps_are_not_read() {
+        // Large gaps, which are not read.
         for (dims, strides) in
             [([2_u64, 20], [1_u64, 1 << 20]), ([40, 3000], [1 << 16, 1]), ([3000, 40], [1, 1 << 16])]
         {
@@ -335,12 +304,20 @@ mod tests {
         }
     }
 
+    /// Blocks of several columns, parts of long columns, elements far apart, and rows that no piece can have.
+    #[test]
+    fn arrays_in_fortran_order_are_transposed() {
+        for text in "2 3,1 7,3 40000,40000 3,9000 34,70 500 3,3 5 7 11 2,6000 2 5,2 9000 4".split(',') {
+            let dims: Vec<u64> = text.split(' ').map(|dim| dim.parse().expect("a number")).collect();
+            check(&dims, &fortran(&dims), &[1, 8], &[3000, 100_000, PIECE]);
+        }
+        check(&[2, 3, 250_000], &fortran(&[2, 3, 250_000]), &[4], &[1 << 20]);
+    }
+
     #[test]
     fn axes_of_one_index_may_have_any_stride() {
-        assert!(is_contiguous(&[], &[]));
-        assert!(is_contiguous(&[2, 1, 3], &[3, 77, 1]));
+        assert!(is_contiguous(&[], &[]) && is_contiguous(&[2, 1, 3], &[3, 77, 1]));
         assert!(is_contiguous(&[2, 0], &[5, 5]));
-        assert!(!is_contiguous(&[2, 3], &[1, 2]));
-        assert!(!is_contiguous(&[2, 3], &[0, 1]));
+        assert!(!is_contiguous(&[2, 3], &[1, 2]) && !is_contiguous(&[2, 3], &[0, 1]));
     }
 }

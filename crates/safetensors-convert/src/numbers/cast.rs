@@ -71,9 +71,9 @@ impl Report {
 }
 
 /// Casts numbers to a dtype one by one, and counts the losses.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Cast {
-    to: Dtype,
+    pub(super) to: Dtype,
     pub(super) kind: Kind,
     pub(super) width: usize,
     saturates: bool,
@@ -111,6 +111,12 @@ impl Cast {
     pub fn new(to: Dtype, saturates: bool) -> Option<Self> {
         let (kind, width) = (Kind::of(to)?, usize::from(to.bits() >> 3));
         Some(Self { to, kind, width, saturates, report: Report::default() })
+    }
+
+    /// Begins to cast so many numbers.
+    pub fn begin(&mut self, elements: usize, out: &mut Vec<u8>) {
+        out.resize(elements * self.width, 0);
+        self.report = Report::default();
     }
 
     /// Returns the nearest element, the even one if two are equally near; its bytes are the first ones.
@@ -174,9 +180,10 @@ impl Cast {
 
     /// Counts a clamped value. Infinities have no error.
     fn see_clamped(&mut self, error: f64) {
-        match error.is_finite() {
-            true => self.report.see(error, false),
-            false => self.report.see_special(true),
+        if error.is_finite() {
+            self.report.see(error, false)
+        } else {
+            self.report.see_special(true)
         }
         self.report.clamped += 1;
     }

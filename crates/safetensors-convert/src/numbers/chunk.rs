@@ -10,8 +10,7 @@ use std::ops::Range;
 #[derive(Clone)]
 pub struct Caster {
     from: Dtype,
-    to: Dtype,
-    saturates: bool,
+    cast: Cast,
     decoder: Decoder,
     singles: Vec<f32>,
     doubles: Vec<f64>,
@@ -47,7 +46,7 @@ impl Caster {
     /// Creates a cast; `None` if [`can_be_target`](super::can_be_target) returns false.
     pub fn new(from: Dtype, to: Dtype, saturates: bool) -> Option<Self> {
         let (decoder, singles, doubles) = (Decoder::new(from), Vec::new(), Vec::new());
-        super::can_be_target(to).then_some(Self { from, to, saturates, decoder, singles, doubles })
+        Some(Self { from, cast: Cast::new(to, saturates)?, decoder, singles, doubles })
     }
 
     /// Makes `out` the nearest elements, the even ones if two are equally near, and returns the losses.
@@ -62,11 +61,11 @@ impl Caster {
             _ if is_integer(from) => Number::Signed(integer(value)),
             _ => Number::Float(value),
         };
-        if !needs_f64(self.from) && !needs_f64(self.to) {
+        if !needs_f64(from) && !needs_f64(self.cast.to) {
             self.decoder.decode(bytes, &mut self.singles)?;
-            let mut cast = self.begin(self.singles.len(), out)?;
-            block::single::cast(&mut cast, &self.singles, out, &number).map_err(io::Error::other)?;
-            return Ok(cast.report);
+            self.cast.begin(self.singles.len(), out);
+            let done = block::single::cast(&mut self.cast, &self.singles, out, &number);
+            return done.map(|()| self.cast.report).map_err(io::Error::other);
         }
         self.decoder.decode_doubles(bytes, &mut self.doubles)?;
         if matches!(from, Dtype::I64 | Dtype::U64) {
@@ -88,17 +87,14 @@ impl Caster {
         self.cast_doubles(out, &|_, value| Number::Float(value))
     }
 
-    fn cast_doubles(&self, out: &mut Vec<u8>, number: &dyn Fn(usize, f64) -> Number) -> io::Result<Report> {
-        let mut cast = self.begin(self.doubles.len(), out)?;
-        block::double::cast(&mut cast, &self.doubles, out, number).map_err(io::Error::other)?;
-        Ok(cast.report)
-    }
-
-    fn begin(&self, elements: usize, out: &mut Vec<u8>) -> io::Result<Cast> {
-        let cast = Cast::new(self.to, self.saturates);
-        let cast = cast.ok_or_else(|| io::Error::other("this cast is not supported"))?;
-        out.resize(elements * cast.width, 0);
-        Ok(cast)
+    fn cast_doubles(
+        &mut self,
+        out: &mut Vec<u8>,
+        number: &dyn Fn(usize, f64) -> Number,
+    ) -> io::Result<Report> {
+        self.cast.begin(self.doubles.len(), out);
+        let done = block::double::cast(&mut self.cast, &self.doubles, out, number);
+        done.map(|()| self.cast.report).map_err(io::Error::other)
     }
 }
 

@@ -29,26 +29,19 @@ impl Decoder {
     }
 
     fn read<T: Element + Copy>(&self, bytes: &[u8], mut values: &mut [T]) -> Result<(), String> {
-        let file = self.file(bytes, values.len());
+        let (name, len, elements) = (self.dtype.name(), bytes.len(), values.len());
+        let header =
+            format!("{{\"t\":{{\"dtype\":\"{name}\",\"shape\":[{elements}],\"data_offsets\":[0,{len}]}}}}");
+        let header = [&(header.len() as u64).to_le_bytes(), header.as_bytes()].concat();
         let sentence = |error: ReadError<Infallible>| error.to_string();
-        let mut model = Model::open(file, &mut [0; 64]).map_err(sentence)?;
-        let tensor = model.find("t", &mut [0; 64]).map_err(sentence)?;
-        let tensor = tensor.ok_or_else(|| "no tensor".to_owned())?;
+        let mut model = Model::open(Framed { header, bytes }, &mut [0; 64]).map_err(sentence)?;
+        let tensor = model.find("t", &mut [0; 64]).map_err(sentence)?.ok_or("no tensor")?;
         let mut reader = model.reader(&tensor).map_err(|error| error.to_string())?.values().rounded();
         while !values.is_empty() {
             let read = reader.read(values).map_err(sentence)?.len();
             values = values.get_mut(read..).unwrap_or_default();
         }
         Ok(())
-    }
-
-    /// Makes a file with one tensor of these bytes.
-    fn file<'b>(&self, bytes: &'b [u8], elements: usize) -> Framed<'b> {
-        let (name, len) = (self.dtype.name(), bytes.len());
-        let header =
-            format!("{{\"t\":{{\"dtype\":\"{name}\",\"shape\":[{elements}],\"data_offsets\":[0,{len}]}}}}");
-        let header = [&(header.len() as u64).to_le_bytes(), header.as_bytes()].concat();
-        Framed { header, bytes }
     }
 
     /// Decodes all elements as [`decode`](Self::decode) does, and widens them in a loop that is vectorised.
@@ -68,7 +61,7 @@ impl Decoder {
     }
 }
 
-/// A file whose data is elsewhere, so that it need not be copied.
+/// A file with one tensor, whose data is elsewhere, so that it need not be copied.
 struct Framed<'b> {
     header: Vec<u8>,
     bytes: &'b [u8],

@@ -12,17 +12,13 @@ const POINT: usize = 4;
 
 /// The entries of a block, read from front to end.
 pub struct Block<'b> {
-    /// The entries.
     entries: &'b [u8],
-    /// The entries that follow.
+    /// The entries that follow, the next restart point, and those after it.
     rest: &'b [u8],
-    /// The restart points that follow.
-    points: std::slice::Chunks<'b, u8>,
-    /// The next restart point.
     point: Option<usize>,
+    points: std::slice::Chunks<'b, u8>,
     /// The key of the last entry.
     key: Vec<u8>,
-    is_first: bool,
 }
 
 impl<'b> Block<'b> {
@@ -36,14 +32,8 @@ impl<'b> Block<'b> {
             let len = rest.len();
             return Err(format!("it claims {number} restart points, which do not fit its {len} bytes"));
         };
-        let mut block = Self {
-            entries,
-            rest: entries,
-            points: points.chunks(POINT),
-            point: None,
-            key: Vec::new(),
-            is_first: true,
-        };
+        let points = points.chunks(POINT);
+        let mut block = Self { entries, rest: entries, points, point: None, key: Vec::new() };
         block.next_point();
         if block.point != Some(0) {
             return Err("its first restart point is not its first entry".into());
@@ -81,10 +71,9 @@ impl<'b> Block<'b> {
         })?;
         let own = take(&mut self.rest, own)?;
         // The shared bytes are equal, so the other ones decide.
-        if !self.is_first && own <= &self.key[kept..] {
+        if at > 0 && own <= &self.key[kept..] {
             return Err("its key is not after the key before it".into());
         }
-        self.is_first = false;
         self.key.truncate(kept);
         self.key.extend_from_slice(own);
         take(&mut self.rest, len)

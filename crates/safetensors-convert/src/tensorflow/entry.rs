@@ -1,6 +1,7 @@
 //! Reads the values of a checkpoint's index: its header, and what is known of each tensor.
 
 use super::proto::{Fields, Reason, Value, set, varint};
+use super::stored::Place;
 use embedded_safetensors::Dtype;
 
 /// The version of the format, of which a checkpoint states which versions of readers it needs.
@@ -55,12 +56,10 @@ fn check_version(message: &[u8]) -> Result<(), Reason> {
                 return Err(format!("it needs a reader of version {needed}, this one has version {VERSION}"));
             }
             // Alone, or all in one field.
-            (3, Value::Varint(VERSION)) => return Err(is_bad()),
+            (3, Value::Varint(version)) => check_not_excluded(version)?,
             (3, Value::Bytes(mut versions)) => {
                 while !versions.is_empty() {
-                    if varint(&mut versions)? == VERSION {
-                        return Err(is_bad());
-                    }
+                    check_not_excluded(varint(&mut versions)?)?;
                 }
             }
             _ => {}
@@ -69,8 +68,11 @@ fn check_version(message: &[u8]) -> Result<(), Reason> {
     Ok(())
 }
 
-fn is_bad() -> Reason {
-    format!("it excludes readers of version {VERSION}, which this one is")
+fn check_not_excluded(version: u64) -> Result<(), Reason> {
+    match version {
+        VERSION => Err(format!("it excludes readers of version {VERSION}, which this one is")),
+        _ => Ok(()),
+    }
 }
 
 /// The dtype of an entry.
@@ -104,18 +106,9 @@ impl Kind {
 /// What an index says of a tensor.
 #[derive(Debug)]
 pub struct Entry<'b> {
-    /// Its dtype.
     pub kind: Kind,
-    /// Its shape.
     pub dims: Vec<u64>,
-    /// The file with its bytes, counted from 0.
-    pub shard: u32,
-    /// The offset of its bytes.
-    pub offset: u64,
-    /// How many they are.
-    pub size: u64,
-    /// Their checksum, as it is stored.
-    pub crc: u32,
+    pub place: Place,
     /// Whether its bytes are those of slices, which have entries of their own.
     pub is_sliced: bool,
     message: &'b [u8],
@@ -124,9 +117,8 @@ pub struct Entry<'b> {
 impl<'b> Entry<'b> {
     /// Reads the value of a tensor's key.
     pub fn read(message: &'b [u8]) -> Result<Self, Reason> {
-        let (mut kind, mut shape, mut shard, mut offset, mut size, mut crc) =
-            (None, None, None, None, None, None);
-        let mut is_sliced = false;
+        let (mut kind, mut shape, mut is_sliced) = (None, None, false);
+        let (mut shard, mut offset, mut size, mut crc) = (None, None, None, None);
         for field in Fields::of(message) {
             let (number, value) = field?;
             match number {
@@ -143,10 +135,12 @@ impl<'b> Entry<'b> {
         Ok(Self {
             kind: Kind::of(kind.unwrap_or_default())?,
             dims: dims(shape.unwrap_or_default())?,
-            shard: shard.unwrap_or_default(),
-            offset: offset.unwrap_or_default(),
-            size: size.unwrap_or_default(),
-            crc: crc.unwrap_or_default(),
+            place: Place {
+                shard: shard.unwrap_or_default(),
+                crc: crc.unwrap_or_default(),
+                at: offset.unwrap_or_default(),
+                size: size.unwrap_or_default(),
+            },
             is_sliced,
             message,
         })
@@ -163,7 +157,7 @@ impl<'b> Entry<'b> {
 
     /// Checks that its file exists, and that its size is that of its shape.
     pub fn check(&self, shards: u32) -> Result<(), Reason> {
-        let shard = self.shard;
+        let shard = self.place.shard;
         if shard >= shards {
             return Err(format!("it is in data file {shard}, but there are only {shards}"));
         }
@@ -176,7 +170,7 @@ impl<'b> Entry<'b> {
     fn check_size(&self, dtype: Dtype) -> Result<(), Reason> {
         let width = u64::from(dtype.bits() >> 3);
         let needed = self.dims.iter().try_fold(width, |size, dim| size.checked_mul(*dim));
-        let (size, shape, name) = (self.size, &self.dims, dtype.name());
+        let (size, shape, name) = (self.place.size, &self.dims, dtype.name());
         match needed {
             Some(needed) if needed == size => Ok(()),
             Some(needed) => {

@@ -172,10 +172,8 @@ impl Scan {
 
     /// Adds the place of an entry's bytes.
     fn place(&mut self, entry: &Entry<'_>) -> u32 {
-        let index = as_u32(self.places.len());
-        let Entry { shard, crc, offset, size, .. } = *entry;
-        self.places.push(Place { shard, crc, at: offset, size });
-        index
+        self.places.push(entry.place);
+        as_u32(self.places.len() - 1)
     }
 
     fn add_slice(&mut self, key: &[u8], entry: Entry<'_>) -> Result<(), Reason> {
@@ -190,7 +188,7 @@ impl Scan {
 
     /// Finds the slices of a variable.
     fn join(&mut self, name: &[u8], entry: &Entry<'_>) -> Result<Data, Reason> {
-        if entry.size > 0 {
+        if entry.place.size > 0 {
             return Err("it has bytes of its own, and slices".into());
         }
         // The starts, lengths and places along one axis.

@@ -2,7 +2,6 @@
 
 use super::block::Block;
 use super::made::{Made, Table, block, entry, extents, header, listed, message, number, shape, varint};
-use super::proto::{Fields, Value, varint as read_varint};
 use super::slices::key;
 use super::{Checkpoint, index_of, table};
 use crate::TensorSource;
@@ -58,6 +57,8 @@ fn tensors_and_their_bytes_are_read() {
         made.pairs[0].1 = header(2, order);
         assert_eq!(all(&made), [&tensors[..], &["empty I32 [4, 0] []", "_GRAPH"]].concat());
     }
+    // Unknown fields are skipped.
+    made.pairs[1].1.extend([0x78, 0x80, 0, 0x79, 1, 2, 3, 4, 5, 6, 7, 8, 0x7a, 1, b'x', 0x7d, 1, 0, 0, 0x80]);
     let checkpoint = open_made(&made).expect("a checkpoint");
     assert!(checkpoint.metadata().is_empty() && checkpoint.read(4).is_err());
     let mut readers = [0, 2].map(|index| checkpoint.read(index).expect("several are open"));
@@ -123,6 +124,11 @@ fn entries_are_validated() {
         (number(1, 34), "its dtype has the unknown number 34"),
         (number(1, u64::MAX), "its dtype has the unknown number 18446744073709551615"),
         (vec![0x0a], "a number is truncated"),
+        (vec![0x0b], "a field has the unknown wire type 3"),
+        (vec![0, 1], "a field has the number 0"),
+        (vec![0x7a, 3, 1, 2], "3 bytes needed, but only 2 follow"),
+        (vec![0x7d, 3, 1, 2], "4 bytes needed, but only 3 follow"),
+        (vec![0x79, 3], "8 bytes needed, but only 1 follow"),
     ] {
         let mut made = Made::new(1);
         made.shards[0] = vec![0; 4];
@@ -530,35 +536,4 @@ fn entries_of_a_block_are_validated() {
     assert_eq!(Block::new(&[0, 0, 0]).err().as_deref(), Some("it has no restart points"));
     let claim = "it claims 4294967295 restart points, which do not fit its 4 bytes";
     assert_eq!(Block::new(&[0xff; 8]).err().as_deref(), Some(claim));
-}
-
-#[test]
-fn fields_are_read_or_rejected() {
-    for (bytes, number) in [
-        (&[0][..], Ok(0)),
-        (&[0x7f], Ok(127)),
-        (&[0x80, 1], Ok(128)),
-        (&[0x80, 0], Ok(0)),
-        (&[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1], Ok(u64::MAX)),
-        (&[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2], Err("a number has more than 64 bits")),
-        (&[0x80; 11], Err("a number has more than 64 bits")),
-        (&[0x80; 9], Err("a number is truncated")),
-    ] {
-        assert_eq!(read_varint(&mut { bytes }), number.map_err(str::to_owned), "{bytes:?}");
-    }
-    let message = [0x08, 5, 0x11, 1, 2, 3, 4, 5, 6, 7, 8, 0x1a, 1, b'x', 0x25, 1, 0, 0, 0x80];
-    let fields: Result<Vec<_>, _> = Fields::of(&message).collect();
-    let values = [Value::Varint(5), Value::Fixed64, Value::Bytes(b"x"), Value::Fixed32(0x8000_0001)];
-    assert_eq!(fields, Ok((1..).zip(values).collect()));
-    for (message, reason) in [
-        (&[0x0b][..], "a field has the unknown wire type 3"),
-        (&[0x00, 1], "a field has the number 0"),
-        (&[0x08], "a number is truncated"),
-        (&[0x0a, 3, 1, 2], "3 bytes needed, but only 2 follow"),
-        (&[0x0d, 3, 1, 2], "4 bytes needed, but only 3 follow"),
-        (&[0x09, 3], "8 bytes needed, but only 1 follow"),
-    ] {
-        let fields: Vec<_> = Fields::of(message).collect();
-        assert_eq!(fields, [Err(reason.to_owned())]);
-    }
 }
