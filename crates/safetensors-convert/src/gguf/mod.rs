@@ -35,9 +35,9 @@
 //! | arrays of arrays | `array:array[uint32[1,2],string[]]` |
 //!
 //! Each value of a file has one text, from which [`Plan`] restores the same bytes. [`KEYS`] and [`TENSORS`]
-//! list the keys and the names of tensors in the order of the file as JSON arrays, since safetensors sorts both:
-//! [`sort_tensors`] restores the order of tensors. A single tensor is not listed, nor are names of more than
-//! 24 MiB.
+//! list the keys and the names of tensors in the order of the file as JSON arrays, since safetensors sorts
+//! both: [`sort_tensors`] restores the order of tensors. A single tensor is not listed, nor are names of more
+//! than 24 MiB.
 //!
 //! Files of a [`Split`] model say which they are in `split.no`, `split.count` and `split.tensors.count`.
 //! These keys are not in `__metadata__`: they are about the file, not about the model.

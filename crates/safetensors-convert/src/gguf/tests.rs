@@ -417,9 +417,9 @@ fn what_cannot_be_written_is_rejected() {
         ("gguf_keys", "|[\"a\"|[\"a\" ,\"b\"]|[a]"),
         (
             "gguf.k",
-            "|uint32|uint32:|uint8:256|uint8:-1|int8:1.0|int8:128|int8:-129|uint16:-0|bool:1|float32:0xg|float32:x\
-             |nothing:1|float32:0x123456789|string-hex:f|string-hex:FF|array:|array:uint8|array:uint8[|array:uint8[1\
-             |array:uint8[1,|array:uint8[1,]|array:uint8[1]]|array:uint8[1] |array:uint8[1 2]|array:string[a]\
+            "|uint32|uint32:|uint8:256|uint8:-1|int8:1.0|int8:128|int8:-129|uint16:-0|bool:1|float32:0xg|\
+             float32:x|nothing:1|float32:0x123456789|string-hex:f|string-hex:FF|array:|array:uint8|array:uint8[|\
+             array:uint8[1|array:uint8[1,|array:uint8[1,]|array:uint8[1]]|array:uint8[1] |array:uint8[1 2]|array:string[a]\
              |array:string[\"a]|array:string[\"\\x\"]|array:string[\"\\u12\"]|array:string[\"\\ud800\"]\
              |array:string[]x|array:string[,]|array:array[1]|array:array[uint8[1]|array:nothing[]\
              |array:string[\"\\u+123\"]",

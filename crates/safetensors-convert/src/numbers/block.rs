@@ -27,27 +27,16 @@ macro_rules! blocks {
 
             const SIGN: $bits = 1 << ($bits::BITS - 1);
 
-            /// A way to round values to elements.
-            pub trait Round: Copy {
-                /// Whether each element has the value that was rounded.
-                const IS_EXACT: bool = false;
-
-                /// Whether the value becomes a finite element; otherwise it may.
-                fn holds(&self, value: $float) -> bool;
-
-                /// Returns the bits of the nearest element, and its value.
-                fn round(&self, value: $float) -> ($bits, $float);
-            }
-
             /// Returns a power of two.
             const fn power(exponent: i32) -> $float {
                 $float::from_bits(((exponent + $bias).unsigned_abs() as $bits) << $mantissa)
             }
 
-            /// Rounds to a float with a shorter mantissa. If its exponents are not `NARROW`, they are those
-            /// of the values, so that subnormal values are rounded like all others.
-            #[derive(Clone, Copy)]
-            pub struct ToFloat<const NARROW: bool, const MINUS_ZERO: bool> {
+            /// The last bit of a sum with this number is 1.
+            const UNIT: $float = power($mantissa) * 1.5;
+
+            /// A float with a shorter mantissa.
+            struct ToFloat {
                 shift: u32,
                 /// The difference of the biases, in the bits of an element.
                 rebias: $bits,
@@ -59,29 +48,29 @@ macro_rules! blocks {
                 sign: u32,
             }
 
-            impl<const NARROW: bool, const MINUS_ZERO: bool> ToFloat<NARROW, MINUS_ZERO> {
+            impl ToFloat {
                 #[allow(clippy::cast_possible_truncation)]
                 fn new(format: &Format) -> Self {
                     let shift = $mantissa - format.mantissa;
+                    let magic = 1 - format.bias + shift.cast_signed();
                     Self {
                         shift,
                         rebias: $bits::from(($bias - format.bias).unsigned_abs()) << format.mantissa,
                         normal: power(1 - format.bias),
                         largest: format.largest_value() as $float,
-                        magic: if NARROW { power(1 - format.bias + shift.cast_signed()) } else { 0.0 },
+                        magic: if format.bias == $bias { 0.0 } else { power(magic) },
                         sign: $bits::BITS - 1 - format.exponent - format.mantissa,
                     }
                 }
-            }
 
-            impl<const NARROW: bool, const MINUS_ZERO: bool> Round for ToFloat<NARROW, MINUS_ZERO> {
+                /// Returns the bits of the nearest element, and its value. If the exponents are not
+                /// `NARROW`, they are those of the values, so that subnormal values are rounded like all
+                /// others.
                 #[inline(always)]
-                fn holds(&self, value: $float) -> bool {
-                    value.abs() <= self.largest
-                }
-
-                #[inline(always)]
-                fn round(&self, value: $float) -> ($bits, $float) {
+                fn round<const NARROW: bool, const MINUS_ZERO: bool>(
+                    &self,
+                    value: $float,
+                ) -> ($bits, $float) {
                     let (magnitude, sign) = (value.to_bits() & !SIGN, value.to_bits() & SIGN);
                     let half = (1 << (self.shift - 1)) - 1 + (magnitude >> self.shift & 1);
                     let units = magnitude.wrapping_add(half) >> self.shift;
@@ -99,72 +88,6 @@ macro_rules! blocks {
                 }
             }
 
-            /// Rounds to integers.
-            #[derive(Clone, Copy)]
-            pub struct ToInteger {
-                least: $float,
-                largest: $float,
-            }
-
-            /// The last bit of a sum with this number is 1.
-            const UNIT: $float = power($mantissa) * 1.5;
-
-            impl ToInteger {
-                pub fn new(least: i128, largest: i128) -> Self {
-                    let most = 1 << ($mantissa - 1);
-                    Self { least: least.max(-most) as $float, largest: largest.min(most - 1) as $float }
-                }
-            }
-
-            impl Round for ToInteger {
-                #[inline(always)]
-                fn holds(&self, value: $float) -> bool {
-                    (value >= self.least) & (value <= self.largest)
-                }
-
-                #[inline(always)]
-                fn round(&self, value: $float) -> ($bits, $float) {
-                    let moved = value + UNIT;
-                    (moved.to_bits().wrapping_sub(UNIT.to_bits()), moved - UNIT)
-                }
-            }
-
-            /// Keeps values unchanged.
-            #[derive(Clone, Copy)]
-            pub struct Same;
-
-            impl Round for Same {
-                const IS_EXACT: bool = true;
-
-                #[inline(always)]
-                fn holds(&self, value: $float) -> bool {
-                    value.is_finite()
-                }
-
-                #[inline(always)]
-                fn round(&self, value: $float) -> ($bits, $float) {
-                    (value.to_bits(), value)
-                }
-            }
-
-            /// Rounds to `f32`.
-            #[derive(Clone, Copy)]
-            pub struct ToSingle;
-
-            impl Round for ToSingle {
-                #[inline(always)]
-                fn holds(&self, value: $float) -> bool {
-                    value.abs() <= f32::MAX as $float
-                }
-
-                #[allow(clippy::cast_possible_truncation)]
-                #[inline(always)]
-                fn round(&self, value: $float) -> ($bits, $float) {
-                    let single = value as f32;
-                    ($bits::from(single.to_bits()), single as $float)
-                }
-            }
-
             /// Casts values. Those that may not become finite elements are cast one by one, as the number
             /// that `number` returns for their index and their value.
             pub fn cast(
@@ -178,30 +101,52 @@ macro_rules! blocks {
                     #[inline(always)]
                     || match kind {
                         Kind::Integer { least, largest } => {
-                            cast_all(ToInteger::new(least, largest), cast, values, out, number)
+                            let most = 1 << ($mantissa - 1);
+                            let (least, largest) =
+                                (least.max(-most) as $float, largest.min(most - 1) as $float);
+                            let holds = |value: $float| (value >= least) & (value <= largest);
+                            let round = |value: $float| {
+                                let moved = value + UNIT;
+                                (moved.to_bits().wrapping_sub(UNIT.to_bits()), moved - UNIT)
+                            };
+                            cast_all::<false>((holds, round), cast, values, out, number)
                         }
                         Kind::Float(format) if format.mantissa == $mantissa => {
-                            cast_all(Same, cast, values, out, number)
+                            let same = |value: $float| (value.to_bits(), value);
+                            cast_all::<true>(($float::is_finite, same), cast, values, out, number)
                         }
                         Kind::Float(format) if format.mantissa == f32::MANTISSA_DIGITS - 1 => {
-                            cast_all(ToSingle, cast, values, out, number)
-                        }
-                        Kind::Float(format) if format.bias == $bias => {
-                            cast_all(ToFloat::<false, true>::new(&format), cast, values, out, number)
-                        }
-                        Kind::Float(format) if format.special == Special::NanIsMinusZero => {
-                            cast_all(ToFloat::<true, false>::new(&format), cast, values, out, number)
+                            let holds = |value: $float| value.abs() <= f32::MAX as $float;
+                            #[allow(clippy::cast_possible_truncation)]
+                            let round = |value: $float| {
+                                let single = value as f32;
+                                ($bits::from(single.to_bits()), single as $float)
+                            };
+                            cast_all::<false>((holds, round), cast, values, out, number)
                         }
                         Kind::Float(format) => {
-                            cast_all(ToFloat::<true, true>::new(&format), cast, values, out, number)
+                            let to = ToFloat::new(&format);
+                            let holds = |value: $float| value.abs() <= to.largest;
+                            if format.bias == $bias {
+                                let round = |value| to.round::<false, true>(value);
+                                cast_all::<false>((holds, round), cast, values, out, number)
+                            } else if format.special == Special::NanIsMinusZero {
+                                let round = |value| to.round::<true, false>(value);
+                                cast_all::<false>((holds, round), cast, values, out, number)
+                            } else {
+                                let round = |value| to.round::<true, true>(value);
+                                cast_all::<false>((holds, round), cast, values, out, number)
+                            }
                         }
                     },
                 )
             }
 
+            /// Casts values of which the first function tells whether they become finite elements; otherwise
+            /// they may. The second one returns the bits of the nearest element, and its value.
             #[inline(always)]
-            fn cast_all<R: Round>(
-                round: R,
+            fn cast_all<const IS_EXACT: bool>(
+                (holds, round): (impl Fn($float) -> bool, impl Fn($float) -> ($bits, $float)),
                 cast: &mut Cast,
                 values: &[$float],
                 out: &mut [u8],
@@ -211,16 +156,16 @@ macro_rules! blocks {
                 let blocks = values.chunks(BLOCK).zip(out.chunks_mut(BLOCK * width));
                 for (block, (values, out)) in blocks.enumerate() {
                     let (elements, errors) = (&mut elements[..values.len()], &mut errors[..values.len()]);
-                    let [left, zeroed] = round_all(round, values, elements, errors);
+                    let [left, zeroed] = round_all(&holds, &round, values, elements, errors);
                     store(elements, out, width);
                     let (left, zeroed) = (u64::from(left), u64::from(zeroed));
-                    let errors = if R::IS_EXACT { Errors::default() } else { summed(errors) };
+                    let errors = if IS_EXACT { Errors::default() } else { summed(errors) };
                     cast.report.see_all(values.len() as u64 - left, zeroed, &errors);
                     if left == 0 {
                         continue;
                     }
                     for (index, (&value, out)) in values.iter().zip(out.chunks_mut(width)).enumerate() {
-                        if !round.holds(value) {
+                        if !holds(value) {
                             let element = cast.element(number(block * BLOCK + index, value as f64))?;
                             out.copy_from_slice(&element[..width]);
                         }
@@ -232,17 +177,18 @@ macro_rules! blocks {
             /// Returns how many values are left, and how many became 0. Those that are left become 0 without
             /// an error.
             #[inline(always)]
-            fn round_all<R: Round>(
-                round: R,
+            fn round_all(
+                holds: impl Fn($float) -> bool,
+                round: impl Fn($float) -> ($bits, $float),
                 values: &[$float],
                 elements: &mut [$bits],
                 errors: &mut [$float],
             ) -> [$bits; 2] {
                 let (mut left, mut zeroed) = (0, 0);
                 for ((&value, element), error) in values.iter().zip(elements).zip(errors) {
-                    let holds = round.holds(value);
+                    let holds = holds(value);
                     let value = if holds { value } else { 0.0 };
-                    let (bits, rounded) = round.round(value);
+                    let (bits, rounded) = round(value);
                     *element = bits;
                     *error = (value - rounded).abs();
                     left += $bits::from(!holds);

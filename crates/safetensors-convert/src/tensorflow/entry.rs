@@ -84,10 +84,10 @@ pub enum Kind {
     String,
 }
 
-/// The dtypes in the order of their numbers, from 1: by their names in safetensors, or else in TensorFlow. The
-/// last one has a byte for each element, unlike F4.
-const DTYPES: &str = "F32 F64 I32 U8 I16 I8 DT_STRING C64 I64 BOOL DT_QINT8 DT_QUINT8 DT_QINT32 BF16 DT_QINT16 \
-    DT_QUINT16 U16 DT_COMPLEX128 F16 DT_RESOURCE DT_VARIANT U32 U64 F8_E5M2 F8_E4M3 F8_E4M3FNUZ \
+/// The dtypes in the order of their numbers, from 1: by their names in safetensors, or else in TensorFlow.
+/// The last one has a byte for each element, unlike F4.
+const DTYPES: &str = "F32 F64 I32 U8 I16 I8 DT_STRING C64 I64 BOOL DT_QINT8 DT_QUINT8 DT_QINT32 BF16 \
+    DT_QINT16 DT_QUINT16 U16 DT_COMPLEX128 F16 DT_RESOURCE DT_VARIANT U32 U64 F8_E5M2 F8_E4M3 F8_E4M3FNUZ \
     DT_FLOAT8_E4M3B11FNUZ F8_E5M2FNUZ DT_INT4 DT_UINT4 DT_INT2 DT_UINT2 DT_FLOAT4_E2M1FN";
 
 impl Kind {
