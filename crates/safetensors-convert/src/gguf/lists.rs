@@ -67,8 +67,8 @@ pub(super) fn push_strings<'n>(text: &mut Text, strings: impl Iterator<Item = &'
     text.push_list(['[', ']'], strings, Text::push_quoted)
 }
 
-/// Returns the list [`TENSORS`](super::TENSORS) of tensors with these names; `None` for one tensor, and if the
-/// list is too long.
+/// Returns the list [`TENSORS`](super::TENSORS) of tensors with these names; `None` for one tensor, and if
+/// the list is too long.
 pub fn list_tensors<'n>(names: impl Iterator<Item = &'n str> + Clone) -> Option<String> {
     let mut text = Text::new(MOST_TEXT);
     push_strings(&mut text, names.clone()).ok()?;
@@ -96,7 +96,7 @@ pub(super) fn ranks(list: &str) -> Result<HashMap<String, usize>, String> {
     Ok(ranks)
 }
 
-/// Passes each string of a list to `see` with the text after it; `see` returns the text that it does not take.
+/// Passes each string of a list and the text after it to `see`, which returns the text that it does not take.
 fn for_each<'t>(
     list: &'t str,
     [open, close]: [char; 2],

@@ -418,8 +418,9 @@ fn what_cannot_be_written_is_rejected() {
         (
             "gguf.k",
             "|uint32|uint32:|uint8:256|uint8:-1|int8:1.0|int8:128|int8:-129|uint16:-0|bool:1|float32:0xg|\
-             float32:x|nothing:1|float32:0x123456789|string-hex:f|string-hex:FF|array:|array:uint8|array:uint8[|\
-             array:uint8[1|array:uint8[1,|array:uint8[1,]|array:uint8[1]]|array:uint8[1] |array:uint8[1 2]|array:string[a]\
+             float32:x|nothing:1|float32:0x123456789|string-hex:f|string-hex:FF|\
+             array:|array:uint8|array:uint8[|array:uint8[1|array:uint8[1,|array:uint8[1,]|array:uint8[1]]|\
+             array:uint8[1] |array:uint8[1 2]|array:string[a]\
              |array:string[\"a]|array:string[\"\\x\"]|array:string[\"\\u12\"]|array:string[\"\\ud800\"]\
              |array:string[]x|array:string[,]|array:array[1]|array:array[uint8[1]|array:nothing[]\
              |array:string[\"\\u+123\"]",
@@ -435,15 +436,7 @@ fn what_cannot_be_written_is_rejected() {
 }
 
 #[test]
-fn untyped_metadata_is_named() {
-    let pairs = [("format", "pt"), ("gguf.k", "uint8:1"), ("gguf_keys", "[]")];
-    let pairs = pairs.map(|(key, text)| (key.to_owned(), text.to_owned()));
-    let plan = Plan::new(&[], &pairs).expect("no tensors");
-    assert_eq!(plan.left_out().collect::<Vec<_>>(), ["format"]);
-}
-
-#[test]
-fn tensors_with_other_lengths_are_not_written() {
+fn tensors_with_other_lengths_and_untyped_keys_are_not_written() {
     let tensors = [Tensor { name: "t".to_owned(), dtype: Dtype::F32, dims: vec![2] }];
     let begin = || Plan::new(&tensors, &[]).and_then(|plan| plan.begin(Vec::new())).expect("a plan");
     let write =
@@ -453,6 +446,10 @@ fn tensors_with_other_lengths_are_not_written() {
         assert_eq!(message, format!("tensor \"t\": {len} bytes are given, but it has 8"));
     }
     assert!(begin().finish().is_err());
+    let pairs = [("format", "pt"), ("gguf.k", "uint8:1"), ("gguf_keys", "[]"), ("gguf_tensors", "[]")];
+    let pairs = pairs.map(|(key, text)| (key.to_owned(), text.to_owned()));
+    let plan = Plan::new(&[], &pairs).expect("no tensors");
+    assert_eq!(plan.left_out().collect::<Vec<_>>(), ["format"], "it has no type");
     let mut writer = begin();
     write(&mut writer, 8).expect("the same length");
     assert!(write(&mut writer, 0).is_err());

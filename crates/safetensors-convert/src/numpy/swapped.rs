@@ -16,16 +16,11 @@ pub struct Swapped<R> {
 }
 
 impl<R: Read> Swapped<R> {
-    /// Creates a reader that reverses numbers of `width` bytes.
-    fn new(source: R, width: usize) -> Self {
-        Self { source, width, piece: Piece::default() }
-    }
-
     /// Creates a reader that reverses numbers of this dtype.
     pub fn of(dtype: Dtype, source: R) -> Self {
         // The two parts of a complex number are reversed separately.
         let bits = if dtype == Dtype::C64 { 32 } else { dtype.bits() };
-        Self::new(source, usize::from(bits / 8).max(1))
+        Self { source, width: usize::from(bits / 8).max(1), piece: Piece::default() }
     }
 }
 
@@ -44,14 +39,14 @@ impl<R: Read> Read for Swapped<R> {
 
 #[cfg(test)]
 mod tests {
-    use super::Swapped;
+    use super::{Dtype, Swapped};
     use std::io::Read;
 
     #[test]
     fn bytes_are_swapped_with_any_buffer_size() {
         let source = [7, 6, 5, 4, 3, 2, 1, 0, 15, 14, 13, 12, 11, 10, 9, 8];
         for size in 1..20 {
-            let (mut reader, mut result) = (Swapped::new(&source[..], 8), Vec::<u8>::new());
+            let (mut reader, mut result) = (Swapped::of(Dtype::I64, &source[..]), Vec::<u8>::new());
             while reader.by_ref().take(size).read_to_end(&mut result).expect("read") > 0 {}
             assert!(result.iter().copied().eq(0..16), "{size}");
         }

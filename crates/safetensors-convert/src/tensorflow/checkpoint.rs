@@ -32,8 +32,8 @@ impl Checkpoint {
     pub fn open(path: &Path, mut open: impl FnMut(&Path) -> io::Result<File>) -> io::Result<Self> {
         let path = index_of(path)?;
         let scan = Scan::of(&open(&path)?)?;
-        let (count, is_big_endian) =
-            scan.header.as_ref().map_or((0, false), |header| (header.shards, header.is_big_endian));
+        let header = scan.header.as_ref().map(|header| (header.shards, header.is_big_endian));
+        let (count, is_big_endian) = header.unwrap_or_default();
         // The index may be named `.index`, which has no extension.
         let base = match path.extension() {
             Some(_) => path.with_extension(""),
@@ -59,16 +59,12 @@ impl Checkpoint {
         &self.scan.strings
     }
 
-    fn place(&self, index: u32) -> Option<(&File, Place)> {
-        // The file of no bytes is perhaps not open, nor needed.
-        let place = *at(&self.scan.places, index).filter(|place| place.size > 0)?;
-        Some((self.shards.get(&place.shard)?, place))
-    }
-
+    /// Returns the places of pieces that have bytes. The file of no bytes is perhaps not open.
     fn pieces(&self, first: u32, count: u32) -> impl Iterator<Item = (&File, Place)> {
         let (first, count) = (usize::try_from(first), usize::try_from(count));
         let pieces = self.scan.pieces.iter().skip(first.unwrap_or(usize::MAX)).take(count.unwrap_or(0));
-        pieces.filter_map(|place| self.place(*place))
+        let places = pieces.filter_map(|index| at(&self.scan.places, *index)).filter(|place| place.size > 0);
+        places.filter_map(|place| Some((self.shards.get(&place.shard)?, *place)))
     }
 }
 
@@ -85,17 +81,16 @@ impl TensorSource for Checkpoint {
         let (Some(tensor), Some(data)) = (self.scan.tensors.get(index), self.scan.data.get(index)) else {
             return Err(no_tensor());
         };
-        let source: Box<dyn Read + '_> = match *data {
-            Data::Whole(place) => match self.place(place) {
-                Some((file, place)) => Box::new(place.open(file)),
-                None => Box::new(io::empty()),
-            },
-            Data::Pieces { axis, first, count } => {
-                let before = tensor.dims.iter().zip(0..axis).map(|(dim, _)| *dim);
-                // Validated to fit, but for a tensor without elements.
-                let runs = before.fold(1, u64::saturating_mul);
-                Box::new(Joined::new(self.pieces(first, count), runs))
-            }
+        let Data { axis, first, count } = *data;
+        let mut pieces = self.pieces(first, count);
+        let source: Box<dyn Read + '_> = if count > 1 {
+            let before = tensor.dims.iter().zip(0..axis).map(|(dim, _)| *dim);
+            // Validated to fit, but for a tensor without elements.
+            Box::new(Joined::new(pieces, before.fold(1, u64::saturating_mul)))
+        } else if let Some((file, place)) = pieces.next() {
+            Box::new(place.open(file))
+        } else {
+            Box::new(io::empty())
         };
         let source = InTensor { source, name: &tensor.name };
         Ok(match self.is_big_endian {

@@ -23,17 +23,15 @@ const MOST_KEY_BYTES: u64 = if cfg!(test) { 200_000 } else { MAX_HEADER_LEN };
 /// What an index says.
 #[derive(Default)]
 pub struct Scan {
-    /// The header.
     pub header: Option<Header>,
     /// The tensors in the order of their names.
     pub tensors: Vec<Tensor>,
-    /// The data of each tensor.
     pub data: Vec<Data>,
     /// The names of the tensors of texts.
     pub strings: Vec<String>,
     /// The places of all bytes, also of those that are left out.
     pub places: Vec<Place>,
-    /// The places of the pieces of all partitioned variables.
+    /// The places of the pieces of all tensors; of one that is not partitioned, its only place.
     pub pieces: Vec<u32>,
     /// The slices of all partitioned variables, in the order of their keys.
     slices: Vec<Slice>,
@@ -41,20 +39,12 @@ pub struct Scan {
     key_bytes: u64,
 }
 
-/// Where the bytes of a tensor are.
+/// The pieces of a tensor: the axis along which they are joined, the index of the first, and their number.
 #[derive(Clone, Copy, Debug)]
-pub enum Data {
-    /// In the place of this index.
-    Whole(u32),
-    /// In the places of these pieces along an axis.
-    Pieces {
-        /// The axis along which they are joined.
-        axis: u32,
-        /// The index of the first one.
-        first: u32,
-        /// How many they are.
-        count: u32,
-    },
+pub struct Data {
+    pub axis: u32,
+    pub first: u32,
+    pub count: u32,
 }
 
 /// A slice of a partitioned variable.
@@ -98,9 +88,8 @@ impl Scan {
             if !key.is_empty() {
                 return Err(unsound("the index has no header"));
             }
-            let header = Header::read(value);
-            self.header =
-                Some(header.map_err(|reason| unsound(format!("the header of the index: {reason}")))?);
+            let in_header = |reason| unsound(format!("the header of the index: {reason}"));
+            self.header = Some(Header::read(value).map_err(in_header)?);
             return Ok(());
         };
         let shards = header.shards;
@@ -112,10 +101,9 @@ impl Scan {
         // Of texts, the shapes of slices are kept.
         let is_kept = is_slice || entry.kind != Kind::String;
         if is_kept && rank > MAX_RANK {
-            let name = shown();
-            return Err(beyond_limit(format!(
-                "tensor {name}: its rank is {rank}, at most {MAX_RANK} is supported"
-            )));
+            let (name, most) = (shown(), MAX_RANK);
+            let sentence = format!("tensor {name}: its rank is {rank}, at most {most} is supported");
+            return Err(beyond_limit(sentence));
         }
         entry.check(shards).map_err(in_tensor)?;
         if is_slice {
@@ -124,7 +112,10 @@ impl Scan {
         let name = str::from_utf8(key).map_err(|_| in_tensor("its name is not UTF-8".into()))?.to_owned();
         let data = match entry.is_sliced {
             true => self.join(key, &entry).map_err(in_tensor)?,
-            false => Data::Whole(self.place(&entry)),
+            false => {
+                let place = self.place(&entry);
+                self.data(0, std::iter::once(place))
+            }
         };
         self.add_tensor(name, entry, data)
     }
@@ -153,15 +144,11 @@ impl Scan {
         match entry.kind {
             Kind::String => self.strings.push(name),
             Kind::Known(dtype) => {
-                if let Data::Pieces { axis, count, .. } = data {
-                    let is_one_run = entry.dims.iter().zip(0..axis).all(|(dim, _)| *dim == 1);
-                    if !is_one_run && usize::try_from(count).is_ok_and(|count| count > MOST_PIECES) {
-                        return Err(beyond_limit(format!(
-                            "tensor {}: it has {count} slices along axis {axis}, at most {MOST_PIECES} are \
-                             supported",
-                            quoted(&name)
-                        )));
-                    }
+                let Data { axis, count, .. } = data;
+                let is_one_run = entry.dims.iter().zip(0..axis).all(|(dim, _)| *dim == 1);
+                if !is_one_run && usize::try_from(count).is_ok_and(|count| count > MOST_PIECES) {
+                    let slices = format!("tensor {}: it has {count} slices along axis {axis}", quoted(&name));
+                    return Err(beyond_limit(format!("{slices}, at most {MOST_PIECES} are supported")));
                 }
                 self.tensors.push(Tensor { name, dtype, dims: entry.dims });
                 self.data.push(data);
@@ -212,9 +199,14 @@ impl Scan {
         }
         let axis = axis.unwrap_or_default();
         check_spans(&mut spans, entry.dims.get(axis).copied().unwrap_or(1))?;
-        let first = as_u32(self.pieces.len());
-        self.pieces.extend(spans.iter().map(|(.., place)| *place));
-        Ok(Data::Pieces { axis: as_u32(axis), first, count: as_u32(spans.len()) })
+        Ok(self.data(axis, spans.into_iter().map(|(.., place)| place)))
+    }
+
+    /// Adds the pieces of a tensor.
+    fn data(&mut self, axis: usize, places: impl Iterator<Item = u32>) -> Data {
+        let first = self.pieces.len();
+        self.pieces.extend(places);
+        Data { axis: as_u32(axis), first: as_u32(first), count: as_u32(self.pieces.len() - first) }
     }
 
     /// Returns the place of a slice, and marks that a variable lists it.
@@ -242,17 +234,10 @@ impl Scan {
     /// Returns the name of what is in a place, for an error.
     pub fn owner(&self, place: u32) -> String {
         let piece = self.pieces.iter().zip(0_u32..).find(|(own, _)| **own == place);
-        let is_owner = |data: &Data| match *data {
-            Data::Whole(own) => own == place,
-            Data::Pieces { first, count, .. } => {
-                piece.is_some_and(|(_, index)| index >= first && index - first < count)
-            }
-        };
-        let owner = self.data.iter().zip(&self.tensors).find(|(data, _)| is_owner(data));
-        owner.map_or_else(
-            || "a tensor of texts".to_owned(),
-            |(_, tensor)| format!("tensor {}", quoted(&tensor.name)),
-        )
+        let has = |data: &Data| piece.is_some_and(|(_, at)| at >= data.first && at - data.first < data.count);
+        let owner = self.data.iter().zip(&self.tensors).find(|(data, _)| has(data));
+        let tensor = |(_, tensor): (_, &Tensor)| format!("tensor {}", quoted(&tensor.name));
+        owner.map_or_else(|| "a tensor of texts".to_owned(), tensor)
     }
 }
 
