@@ -69,10 +69,10 @@ pub(super) fn push_strings<'n>(text: &mut Text, strings: impl Iterator<Item = &'
 
 /// Returns the list [`TENSORS`](super::TENSORS) of tensors with these names; `None` for one tensor, and if
 /// the list is too long.
-pub fn list_tensors<'n>(names: impl Iterator<Item = &'n str> + Clone) -> Option<String> {
+pub fn list_tensors<'n>(mut names: impl Iterator<Item = &'n str> + Clone) -> Option<String> {
     let mut text = Text::new(MOST_TEXT);
     push_strings(&mut text, names.clone()).ok()?;
-    names.skip(1).next().map(|_| text.into_string())
+    names.nth(1).map(|_| text.into_string())
 }
 
 /// Sorts tensors as a list, [`TENSORS`](super::TENSORS), has their names. Those that it does not have stay in

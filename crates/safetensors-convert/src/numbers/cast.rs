@@ -181,9 +181,9 @@ impl Cast {
     /// Counts a clamped value. Infinities have no error.
     fn see_clamped(&mut self, error: f64) {
         if error.is_finite() {
-            self.report.see(error, false)
+            self.report.see(error, false);
         } else {
-            self.report.see_special(true)
+            self.report.see_special(true);
         }
         self.report.clamped += 1;
     }
