@@ -16,7 +16,7 @@ use crate::tensor::sums::{FileSum, sum_of_file, sum_of_index, sums_of_part};
 use crate::text::quoted;
 use crate::work::Work;
 use safetensors_convert::error::within;
-use safetensors_convert::gguf::{self, Gguf, Quantised, Split};
+use safetensors_convert::gguf::{self, Gguf, Split};
 use safetensors_convert::numpy::Arrays;
 use safetensors_convert::torch::{self, Ties};
 use safetensors_convert::zip::read_full;
@@ -341,8 +341,8 @@ impl Foreign {
                     Box::new(checkpoint)
                 }
                 Readable::Gguf => {
-                    let quantised = if reading.keep_blocks { Quantised::Raw } else { Quantised::F32 };
-                    let options = gguf::Options { quantised, without_metadata: reading.no_metadata };
+                    let Reading { keep_blocks, no_metadata: without_metadata, .. } = *reading;
+                    let options = gguf::Options { keep_blocks, without_metadata };
                     let gguf = Gguf::open(open(path)?, &options)?;
                     split = gguf.split();
                     Box::new(gguf)

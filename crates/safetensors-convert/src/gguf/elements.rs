@@ -1,11 +1,9 @@
 //! The elements of a tensor, as safetensors stores them.
 
+use super::Kind;
 use super::quants::dequantise;
-use super::{Kind, Quantised};
-use crate::numbers::Caster;
 use crate::source::Piece;
 use crate::zip::{Exact, read_full};
-use embedded_safetensors::Dtype;
 use std::io::{self, Read};
 
 /// The most bytes of blocks that are read at a time.
@@ -26,24 +24,16 @@ pub struct Blocks<'f> {
     kind: Kind,
     /// The offsets of numbers in each block whose byte order is reversed.
     reversed: &'static [usize],
-    quantised: Quantised,
+    is_raw: bool,
     raw: Vec<u8>,
-    /// What casts F32, and the F32 that blocks become first, if others are returned.
-    narrower: Option<(Caster, Vec<u8>)>,
     piece: Piece,
 }
 
 impl<'f> Blocks<'f> {
     /// Creates a reader; its numbers are reversed if the file is big-endian.
-    pub fn new(source: Exact<'f>, kind: Kind, is_big: bool, quantised: Quantised) -> Self {
+    pub fn new(source: Exact<'f>, kind: Kind, is_big: bool, is_raw: bool) -> Self {
         let reversed = if is_big { kind.scales().unwrap_or_default() } else { &[] };
-        let narrower = match quantised {
-            Quantised::F16 | Quantised::BF16 => Caster::new(Dtype::F32, quantised.dtype(), false),
-            Quantised::F32 | Quantised::Raw => None,
-        };
-        let (raw, piece) = Default::default();
-        let narrower = narrower.map(|caster| (caster, Vec::new()));
-        Self { source, kind, reversed, quantised, raw, narrower, piece }
+        Self { source, kind, reversed, is_raw, raw: Vec::new(), piece: Piece::default() }
     }
 
     /// Converts the next blocks: none at the end of the tensor.
@@ -55,18 +45,11 @@ impl<'f> Blocks<'f> {
         for block in self.raw.chunks_exact_mut(from) {
             self.reversed.iter().for_each(|&at| block[at..at + 2].reverse());
         }
-        let singles = self.raw.len() / from * elements * 4;
-        match &mut self.narrower {
-            _ if self.quantised == Quantised::Raw => out.extend(&self.raw),
-            None => {
-                out.resize(singles, 0);
-                dequantise(self.kind, &self.raw, out);
-            }
-            Some((caster, wide)) => {
-                wide.resize(singles, 0);
-                dequantise(self.kind, &self.raw, wide);
-                caster.cast(wide, out)?;
-            }
+        if self.is_raw {
+            out.extend(&self.raw);
+        } else {
+            out.resize(self.raw.len() / from * elements * 4, 0);
+            dequantise(self.kind, &self.raw, out);
         }
         Ok(())
     }

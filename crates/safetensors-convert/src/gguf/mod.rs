@@ -7,11 +7,11 @@
 //! GGUF lists the fastest axis first, safetensors lists it last: dims are reversed, as gguf-py reverses them.
 //!
 //! # Elements
-//! F32, F16, BF16, F64, I8, I16, I32 and I64 are copied. Quantised tensors are made floats, or are
-//! [`Raw`](Quantised::Raw):
+//! F32, F16, BF16, F64, I8, I16, I32 and I64 are copied. Quantised tensors are made floats, or are raw, as
+//! [`Options`] say:
 //!
-//! * Floats are, bit for bit, the F32 that `gguf.quants.dequantize` of gguf-py makes, or that F32 rounded to
-//!   F16 or BF16. gguf-py has no such function for Q8_1, Q8_K and Q1_0, which are rejected.
+//! * Floats are, bit for bit, the F32 that `gguf.quants.dequantize` of gguf-py makes. gguf-py has no such
+//!   function for Q8_1, Q8_K and Q1_0, which are rejected.
 //! * Raw tensors are U8. The last dim of their shape is the number of bytes of a row, as in gguf-py: the
 //!   blocks of the row, one after the other, with little-endian scales. [`TYPES`] in `__metadata__` lists
 //!   their types as a JSON object: `{"blk.0.attn_q.weight":"Q4_K"}`.
@@ -63,7 +63,7 @@ mod write;
 
 pub use kind::Kind;
 pub use lists::{RawTypes, list_tensors, sort_tensors};
-pub use reader::{Gguf, Options, Quantised};
+pub use reader::{Gguf, Options};
 pub use split::Split;
 pub use write::{Plan, Writer};
 

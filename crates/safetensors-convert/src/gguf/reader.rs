@@ -22,25 +22,11 @@ use std::io::{self, Read};
 /// The bytes that a pair takes in addition to its texts.
 const PAIR: usize = 64;
 
-/// What becomes of quantised tensors.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Quantised {
-    /// They become F32.
-    #[default]
-    F32,
-    /// They become F16: the F32 are rounded to the nearest, ties to even; large ones become infinite.
-    F16,
-    /// They become BF16: the F32 are rounded to the nearest, ties to even.
-    BF16,
-    /// Their blocks become U8.
-    Raw,
-}
-
 /// How a file is read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// What becomes of quantised tensors.
-    pub quantised: Quantised,
+    /// Whether quantised tensors are raw: their blocks become U8. Otherwise they become F32.
+    pub keep_blocks: bool,
     /// Whether the metadata of the file is left out. It is validated, except for duplicate keys.
     pub without_metadata: bool,
 }
@@ -49,23 +35,12 @@ pub struct Options {
 #[derive(Debug)]
 pub struct Gguf {
     file: File,
-    quantised: Quantised,
+    is_raw: bool,
     is_big: bool,
     tensors: Vec<Tensor>,
     stored: Vec<Stored>,
     metadata: Vec<(String, String)>,
     split: Option<Split>,
-}
-
-impl Quantised {
-    pub(super) fn dtype(self) -> Dtype {
-        match self {
-            Self::F32 => Dtype::F32,
-            Self::F16 => Dtype::F16,
-            Self::BF16 => Dtype::BF16,
-            Self::Raw => Dtype::U8,
-        }
-    }
 }
 
 impl Gguf {
@@ -74,7 +49,7 @@ impl Gguf {
     /// # Errors
     /// Those of [`TensorSource`].
     pub fn open(file: File, options: &Options) -> io::Result<Self> {
-        let Options { quantised, without_metadata } = *options;
+        let Options { keep_blocks: is_raw, without_metadata } = *options;
         let mut input = Input::new(&file)?;
         let [count, pairs] = read_header(&mut input)?;
         let mut metadata = Metadata { is_kept: !without_metadata, left: MOST_TEXT, ..Metadata::default() };
@@ -84,7 +59,7 @@ impl Gguf {
         let (mut tensors, mut stored) = (Vec::with_capacity(capacity), Vec::with_capacity(capacity));
         for index in 0..count {
             input.place = Place::Index(index);
-            let (tensor, own) = read_tensor(&mut input, quantised)?;
+            let (tensor, own) = read_tensor(&mut input, is_raw)?;
             tensors.push(tensor);
             stored.push(own);
         }
@@ -92,18 +67,13 @@ impl Gguf {
         place(&tensors, &mut stored, &input, metadata.alignment.unwrap_or(DEFAULT_ALIGNMENT))?;
         let (is_big, split) = (input.is_big, metadata.split.split()?);
         check_tensors(&tensors, &stored)?;
-        let metadata = metadata.finish(split.is_some(), &tensors, &stored, quantised)?;
-        Ok(Self { file, quantised, is_big, tensors, stored, metadata, split })
+        let metadata = metadata.finish(split.is_some(), &tensors, &stored, is_raw)?;
+        Ok(Self { file, is_raw, is_big, tensors, stored, metadata, split })
     }
 
     /// Returns which file of a model it is, if the model has several.
     pub fn split(&self) -> Option<Split> {
         self.split
-    }
-
-    /// Returns the type of a tensor in the file.
-    pub fn kind(&self, index: usize) -> Option<Kind> {
-        self.stored.get(index).map(|stored| stored.kind)
     }
 }
 
@@ -117,7 +87,8 @@ impl TensorSource for Gguf {
     }
 
     fn stored_type(&self, index: usize) -> Option<&'static str> {
-        self.kind(index).filter(|kind| kind.dtype().is_none()).map(Kind::name)
+        let stored = self.stored.get(index)?;
+        stored.kind.dtype().is_none().then(|| stored.kind.name())
     }
 
     fn read(&self, index: usize) -> io::Result<Box<dyn Read + '_>> {
@@ -127,8 +98,8 @@ impl TensorSource for Gguf {
         let source: Box<dyn Read> = match (stored.kind.dtype(), self.is_big) {
             (Some(dtype), true) => Box::new(Swapped::of(dtype, source)),
             (Some(_), false) => Box::new(source),
-            (None, false) if self.quantised == Quantised::Raw => Box::new(source),
-            (None, _) => Box::new(Blocks::new(source, stored.kind, self.is_big, self.quantised)),
+            (None, false) if self.is_raw => Box::new(source),
+            (None, _) => Box::new(Blocks::new(source, stored.kind, self.is_big, self.is_raw)),
         };
         Ok(Box::new(InTensor { source, name: &tensor.name }))
     }
@@ -251,13 +222,13 @@ impl Metadata {
         is_split: bool,
         tensors: &[Tensor],
         stored: &[Stored],
-        quantised: Quantised,
+        is_raw: bool,
     ) -> io::Result<Vec<(String, String)>> {
         self.pairs.retain(|(key, _)| !is_split || !Values::have(&key[PREFIX.len()..]));
         let keys = self.pairs.iter().map(|(key, _)| &key[PREFIX.len()..]);
         let keys = self.list(|text| push_strings(text, keys))?;
         let raw = tensors.iter().zip(stored).map(|(tensor, stored)| (&*tensor.name, stored.kind));
-        let raw = raw.filter(|(_, kind)| quantised == Quantised::Raw && kind.dtype().is_none());
+        let raw = raw.filter(|(_, kind)| is_raw && kind.dtype().is_none());
         let types = self.list(|text| push_types(text, raw))?;
         let names = tensors.iter().filter(|_| self.is_kept).map(|tensor| tensor.name.as_str());
         let tensors = list_tensors(names);
@@ -269,7 +240,7 @@ impl Metadata {
 }
 
 /// Reads the description of a tensor; its offset is the one in the data.
-fn read_tensor(input: &mut Input<'_>, quantised: Quantised) -> io::Result<(Tensor, Stored)> {
+fn read_tensor(input: &mut Input<'_>, is_raw: bool) -> io::Result<(Tensor, Stored)> {
     let name = input.name("name")?;
     if name == "__metadata__" {
         return Err(input.place.unsound("safetensors reserves the name \"__metadata__\""));
@@ -284,7 +255,6 @@ fn read_tensor(input: &mut Input<'_>, quantised: Quantised) -> io::Result<(Tenso
     let reject = |reason: String| input.place.unsound(reason);
     let kind = Kind::of_number(number).map_err(reject)?;
     let len = kind.byte_len(&dims).map_err(reject)?;
-    let is_raw = quantised == Quantised::Raw;
     let dtype = match kind.dtype() {
         Some(dtype) => dtype,
         None if !is_raw && !super::quants::is_supported(kind) => {
@@ -294,7 +264,8 @@ fn read_tensor(input: &mut Input<'_>, quantised: Quantised) -> io::Result<(Tenso
         None if input.is_big && kind.scales().is_none() => {
             return Err(reject(format!("the byte order of type {kind} in big-endian files is unknown")));
         }
-        None => quantised.dtype(),
+        None if is_raw => Dtype::U8,
+        None => Dtype::F32,
     };
     if kind.dtype().is_none() && is_raw {
         dims[0] = dims[0] / kind.block_elements() * kind.block_bytes();

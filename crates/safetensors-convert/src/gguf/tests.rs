@@ -1,7 +1,7 @@
 //! Files that are sound, and files that are not.
 
 use super::quants::{dequantise, is_supported};
-use super::{Gguf, Kind, Options, Plan, Quantised, Split, TYPES, Writer, sort_tensors};
+use super::{Gguf, Kind, Options, Plan, Split, TYPES, Writer, sort_tensors};
 use crate::samples::{file, noise, read};
 use crate::source::{Tensor, TensorSource};
 use embedded_safetensors::Dtype;
@@ -12,8 +12,8 @@ const BOOL: u32 = 7;
 const STRING: u32 = 8;
 const ARRAY: u32 = 9;
 
-const RAW: Options = Options { quantised: Quantised::Raw, without_metadata: false };
-const PLAIN: Options = Options { quantised: Quantised::F32, without_metadata: true };
+const RAW: Options = Options { keep_blocks: true, without_metadata: false };
+const PLAIN: Options = Options { keep_blocks: false, without_metadata: true };
 
 fn u32(number: u32) -> Vec<u8> {
     number.to_le_bytes().to_vec()
@@ -125,7 +125,6 @@ fn tensors_and_metadata_are_read() {
     assert_eq!(tensors.collect::<Vec<_>>(), ["plain F32 [2, 3]", "blocks F32 [2, 64]", "none F16 [5, 0]"]);
     assert_eq!(elements(&source, 0), noise(24, 0));
     assert_eq!((elements(&source, 1).len(), elements(&source, 2).len()), (512, 0));
-    assert_eq!(source.kind(1), Some(Kind::Q4_0));
     assert_eq!((source.stored_type(0), source.stored_type(1)), (None, Some("Q4_0")));
     let metadata = source.metadata().iter().map(|(key, text)| format!("{key}={text}"));
     assert_eq!(
@@ -175,17 +174,15 @@ fn blocks_are_dequantised_as_by_gguf_py() {
 #[test]
 fn buffers_of_any_size_get_the_same_elements() {
     let bytes = gguf(&[], &[tensor("t", &[64, 5], Kind::Q8_0, 0)], 340);
-    for (quantised, len) in
-        [(Quantised::F32, 1280), (Quantised::F16, 640), (Quantised::BF16, 640), (Quantised::Raw, 340)]
-    {
-        let source = open(&bytes, &Options { quantised, without_metadata: false }).expect("sound");
+    for (options, len) in [(Options::default(), 1280), (RAW, 340)] {
+        let source = open(&bytes, &options).expect("sound");
         let whole = elements(&source, 0);
         assert_eq!(whole.len(), len);
         for size in [1, 3, 33, 34, 63, 64, 65, 127, 128, 129, 300, 100_000] {
             let (mut reader, mut all) = (source.read(0).expect("open"), Vec::new());
             assert_eq!(reader.read(&mut []).expect("nothing"), 0);
             while reader.by_ref().take(size).read_to_end(&mut all).expect("elements") > 0 {}
-            assert_eq!(all, whole, "{quantised:?}, {size}");
+            assert_eq!(all, whole, "{options:?}, {size}");
         }
     }
 }
