@@ -1,7 +1,7 @@
 //! Prints numbers as text that reads back as the same number.
 
 use super::Number;
-use super::format::{Format, Rounded};
+use super::format::Format;
 use embedded_safetensors::Dtype;
 
 /// The format of the text.
@@ -49,20 +49,20 @@ fn of_style(style: Style, text: &str, json: &str) -> String {
     if style == Style::Json { json.to_owned() } else { text.to_owned() }
 }
 
-/// Returns the shortest decimal that rounds to the same number of the dtype.
+/// Returns the shortest decimal that rounds to the same number of the dtype. With 8 bits or fewer, the
+/// precision is so low that it may be a visibly different number: it is the shortest one as `f64`.
+#[allow(clippy::cast_possible_truncation)]
 fn shortest(dtype: Dtype, float: f64) -> String {
-    match Format::of(dtype).map(|format| (format, format.round(Number::Float(float)))) {
-        Some((_, Rounded::Finite(bits, _))) if dtype == Dtype::F32 => {
-            format!("{:?}", f32::from_bits(u32::try_from(bits).unwrap_or_default()))
-        }
-        // With 8 bits or fewer, the precision is so low that the shortest decimal may be a visibly
-        // different number.
-        Some((format, same)) if dtype.bits() == 16 => (0..17)
-            .filter_map(|digits| format!("{float:.digits$e}").parse::<f64>().ok())
-            .find(|shorter| format.round(Number::Float(*shorter)) == same)
-            .map_or_else(|| format!("{float:?}"), |shorter| format!("{shorter:?}")),
-        _ => format!("{float:?}"),
+    if dtype == Dtype::F32 {
+        return format!("{:?}", float as f32);
     }
+    let format = Format::of(dtype).filter(|_| dtype.bits() == 16);
+    let is_same = |format: Format, other: f64| format.round(other.into()) == format.round(float.into());
+    let shorter = format.and_then(|format| {
+        let mut all = (0..17).filter_map(|digits| format!("{float:.digits$e}").parse::<f64>().ok());
+        all.find(|shorter| is_same(format, *shorter))
+    });
+    format!("{:?}", shorter.unwrap_or(float))
 }
 
 #[cfg(test)]

@@ -2,8 +2,7 @@
 
 use super::block::{BLOCK, double};
 use super::decode::Decoder;
-use super::format::{Format, Rounded};
-use super::{Number, Report, Scales, wide};
+use super::{Report, Scales, wide};
 use embedded_safetensors::Dtype;
 use std::io;
 
@@ -47,13 +46,11 @@ impl Largest {
     /// Returns the scale that maps the largest number to 127, rounded to F32; 1 if all numbers are 0. It is
     /// never subnormal: smaller ones have fewer bits, with which the largest number may exceed 127, and
     /// many processors take them for 0. `None` if it is larger than the largest F32.
+    #[allow(clippy::cast_possible_truncation)]
     pub fn scale(self) -> Option<f32> {
-        let number = Number::Float(self.value() / STEPS);
-        match Format::of(Dtype::F32).map(|format| format.round(number)) {
+        match (self.value() / STEPS) as f32 {
             _ if self.bits == 0 => Some(1.0),
-            Some(Rounded::Finite(bits, _)) => {
-                Some(f32::from_bits(u32::try_from(bits).unwrap_or_default()).max(f32::MIN_POSITIVE))
-            }
+            scale if scale.is_finite() => Some(scale.max(f32::MIN_POSITIVE)),
             _ => None,
         }
     }

@@ -69,45 +69,35 @@ impl<'b> Iterator for Fields<'b> {
 impl<'b> Value<'b> {
     /// Returns an unsigned number.
     pub fn number(self, field: &str) -> Result<u64, Reason> {
-        match self {
-            Self::Varint(number) => Ok(number),
-            _ => Err(format!("the field {field} has the wrong wire type")),
-        }
+        if let Self::Varint(number) = self { Ok(number) } else { Err(wrong_type(field)) }
     }
 
     /// Returns a signed number, which must not be negative.
     pub fn count(self, field: &str) -> Result<u64, Reason> {
-        let number = self.number(field)?;
-        match i64::try_from(number) {
-            Ok(_) => Ok(number),
-            Err(_) => Err(format!("the field {field} is negative")),
-        }
+        let is_positive = |number: &u64| i64::try_from(*number).is_ok();
+        Some(self.number(field)?).filter(is_positive).ok_or_else(|| format!("the field {field} is negative"))
     }
 
     /// Returns a signed number of 32 bits, which must not be negative.
     pub fn small_count(self, field: &str) -> Result<u32, Reason> {
         let number = self.count(field)?;
-        match i32::try_from(number) {
-            Ok(number) => Ok(number.unsigned_abs()),
-            Err(_) => Err(format!("the field {field} is {number}, more than 32 bits hold")),
-        }
+        let small = i32::try_from(number).map(i32::unsigned_abs);
+        small.map_err(|_| format!("the field {field} is {number}, more than 32 bits hold"))
     }
 
     /// Returns a number of four bytes.
     pub fn fixed32(self, field: &str) -> Result<u32, Reason> {
-        match self {
-            Self::Fixed32(number) => Ok(number),
-            _ => Err(format!("the field {field} has the wrong wire type")),
-        }
+        if let Self::Fixed32(number) = self { Ok(number) } else { Err(wrong_type(field)) }
     }
 
     /// Returns the bytes of a message.
     pub fn message(self, field: &str) -> Result<&'b [u8], Reason> {
-        match self {
-            Self::Bytes(bytes) => Ok(bytes),
-            _ => Err(format!("the field {field} has the wrong wire type")),
-        }
+        if let Self::Bytes(bytes) = self { Ok(bytes) } else { Err(wrong_type(field)) }
     }
+}
+
+fn wrong_type(field: &str) -> Reason {
+    format!("the field {field} has the wrong wire type")
 }
 
 /// Sets a field, which must not be a duplicate: readers could disagree about its value.

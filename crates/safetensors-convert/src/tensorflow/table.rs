@@ -81,9 +81,8 @@ struct Table<'f> {
     file: &'f File,
     /// The offset of the footer.
     footer: u64,
-    /// The list of blocks, ...
     list: Place,
-    /// ... and a block with statistics or filters, which are not needed.
+    /// A block with statistics or filters, which are not needed.
     other: Place,
 }
 
@@ -108,11 +107,8 @@ impl Place {
 impl<'f> Table<'f> {
     fn open(file: &'f File) -> io::Result<Self> {
         let len = file.metadata()?.len();
-        let no_table = || {
-            unsound(
-                "not the index of a checkpoint, or a truncated one: it does not end with the bytes of a table",
-            )
-        };
+        let end = "it does not end with the bytes of a table";
+        let no_table = || unsound(format!("not the index of a checkpoint, or a truncated one: {end}"));
         let start = len.checked_sub(FOOTER as u64).ok_or_else(no_table)?;
         let mut footer = [0; FOOTER];
         let read = read_full(&mut Part::new(file, start, FOOTER as u64), &mut footer)?;
@@ -149,10 +145,8 @@ impl<'f> Table<'f> {
             Some(0) => Ok(contents),
             Some(1) => decompressed(at, &contents),
             method => {
-                let method = method.unwrap_or_default();
-                Err(in_block(format!(
-                    "it is compressed by method {method}; only 0 (none) and 1 (Snappy) exist"
-                )))
+                let method = format!("it is compressed by method {}", method.unwrap_or_default());
+                Err(in_block(format!("{method}; only 0 (none) and 1 (Snappy) exist")))
             }
         }
     }
