@@ -35,10 +35,12 @@ impl Report {
 
     /// Counts a finite value that stayed finite, with its error.
     pub fn see(&mut self, error: f64, is_zeroed: bool) {
-        let mut sum = Mean::default();
-        sum.add(error);
-        let errors = Errors { inexact: u64::from(error > 0.0), largest: error, sum };
-        self.see_all(1, u64::from(is_zeroed), &errors);
+        self.values += 1;
+        self.finite += 1;
+        self.inexact += u64::from(error > 0.0);
+        self.zeroed += u64::from(is_zeroed);
+        self.max_error = self.max_error.max(error);
+        self.errors.add(error);
     }
 
     /// Counts values that stayed finite, with their errors.
