@@ -282,7 +282,8 @@ impl Contents {
         Ok(())
     }
 
-    /// Gives tensors with this prefix the order of the GGUF that they are from, and returns whether they have it.
+    /// Gives tensors with this prefix the order of the GGUF that they are from, and returns whether there is
+    /// one.
     fn sort(&self, prefix: &str, tensors: &mut [Tensor]) -> Result<bool, String> {
         let Self::Model(model) = self else {
             return Ok(matches!(self, Self::Foreign(one) if one.format == Readable::Gguf));
