@@ -138,8 +138,7 @@ mod tests {
     fn one_by_one(to: Dtype, saturates: bool, numbers: &[Number]) -> Result<(Vec<u8>, Report), String> {
         let (mut cast, mut out) = (Cast::new(to, saturates).expect("a target"), Vec::new());
         for &number in numbers {
-            let element = cast.element(number).map_err(|error| error.to_string())?;
-            out.extend(&element[..cast.width]);
+            out.extend(&cast.element(number)?[..cast.width]);
         }
         Ok((out, cast.report))
     }

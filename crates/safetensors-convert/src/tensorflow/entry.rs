@@ -9,12 +9,10 @@ const VERSION: u64 = 1;
 /// The largest rank of TensorFlow's tensors.
 const LARGEST_RANK: usize = 254;
 
-/// The header of an index.
+/// The header of an index: the number of data files, and the order of bytes.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Header {
-    /// The number of files with data.
     pub shards: u32,
-    /// Whether numbers have their highest byte first.
     pub is_big_endian: bool,
 }
 

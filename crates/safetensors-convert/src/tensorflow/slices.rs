@@ -9,12 +9,10 @@ use super::proto::{Fields, Reason, set};
 /// The first byte of a slice's key, which no variable has.
 pub const MARK: u8 = 0;
 
-/// A slice along one axis, from `start` on.
+/// A slice along one axis: its first index, and its length; or the complete axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {
-    /// The first index.
     pub start: u64,
-    /// How many indices; or the complete axis.
     pub len: Option<u64>,
 }
 

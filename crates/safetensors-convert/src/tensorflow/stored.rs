@@ -7,16 +7,13 @@ use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, BufReader, Read};
 
-/// The place of some bytes in a checkpoint's files.
+/// The place of some bytes in a checkpoint's files: the number of the file from 0, their checksum as it is
+/// stored, their offset, and their number.
 #[derive(Clone, Copy, Debug)]
 pub struct Place {
-    /// The file, counted from 0.
     pub shard: u32,
-    /// Their checksum, as it is stored.
     pub crc: u32,
-    /// Their offset.
     pub at: u64,
-    /// How many they are.
     pub size: u64,
 }
 
