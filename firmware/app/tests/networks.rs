@@ -1,12 +1,7 @@
 //! Compares the networks' results with a straightforward computation.
 
-use app::{
-    CLASSES, Event, Failure, Integer, Memory, ModelLocation, Network, Reads, Sink, WIDTHS, digits,
-    read_digits, read_digits_in_integers,
-};
-use embedded_safetensors::{ReadAt, View, include_aligned, io::FileLen};
-use std::cell::Cell;
-use std::convert::Infallible;
+use app::{CLASSES, Failure, Integer, Memory, Network, Reads, WIDTHS, digits};
+use embedded_safetensors::{View, include_aligned};
 
 const MODEL: &[u8] = include_bytes!("../models/digits-f16.safetensors");
 static SMALL: &[u8] = include_aligned!("../models/digits-i8.safetensors", 16).bytes();
@@ -45,19 +40,6 @@ fn floats_match_doubles_up_to_rounding() {
             assert!((f64::from(*got) - expected).abs() < 1e-3, "{got} is not {expected}");
         }
     }
-}
-
-#[test]
-fn observer_gets_every_layer() {
-    let (reads, mut memory) = (Reads::new(), Memory::new());
-    let mut network = Network::open(MODEL, &reads).expect("opened");
-    let digit = digits().next().expect("a digit");
-    let mut seen = vec![];
-    let logits =
-        network.logits(digit.image, &mut memory, &mut |layer| seen.push(layer.to_vec())).expect("computed");
-    assert_eq!(seen.iter().map(Vec::len).collect::<Vec<_>>(), WIDTHS[1..]);
-    assert_eq!(seen.last().expect("a last layer"), &logits);
-    assert!(seen[..seen.len() - 1].iter().flatten().all(|&value| value >= 0.0));
 }
 
 /// Returns the integers of a tensor.
@@ -149,68 +131,4 @@ fn misaligned_model_is_a_mistake() {
     let failure = Integer::find::<()>(&view).expect_err("misaligned integers");
     assert!(matches!(failure, Failure::Mistake(_)), "{failure:?}");
     assert_eq!(failure.exit_code(), 5);
-}
-
-/// Collects lines.
-#[derive(Default)]
-struct Lines(Vec<String>);
-
-impl Sink for Lines {
-    fn event(&mut self, event: &Event<'_>) {
-        self.0.push(event.to_string());
-    }
-}
-
-const PLACE: ModelLocation<'_> = ModelLocation { name: "MODEL.ST", ram: 65_536 };
-
-/// A network that reads every image as the same digit is right as often as that digit occurs.
-#[test]
-fn score_counts_right_digits() {
-    for digit in [0, 3, 9] {
-        let mut model = Edited::new();
-        model.put("fc3.bias", digit, 1 << 30);
-        let view = View::parse(model.file()).expect("valid file");
-        let network = Integer::find::<()>(&view).expect("the network's model");
-        let mut lines = Lines::default();
-        read_digits_in_integers(&PLACE, view.summary(), &network, &mut lines);
-        let right = digits().filter(|image| usize::from(image.label) == digit).count();
-        assert!((1..64).contains(&right));
-        assert_eq!(lines.0.last().expect("lines"), &format!("score: {right} of 64 digits read right"));
-    }
-}
-
-/// The model, and the number of reads.
-struct Watched<'c>(&'c Cell<u32>);
-
-impl ReadAt for Watched<'_> {
-    type Error = Infallible;
-
-    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> Result<usize, Infallible> {
-        self.0.set(self.0.get() + 1);
-        let mut model = MODEL;
-        model.read_at(offset, buffer)
-    }
-
-    fn file_len(&mut self) -> Result<FileLen, Infallible> {
-        Ok(FileLen::Exactly(MODEL.len() as u64))
-    }
-}
-
-#[test]
-fn reads_are_counted() {
-    let mut lines = Lines::default();
-    let calls = Cell::new(0);
-    read_digits(&PLACE, Watched(&calls), &mut lines, &mut ()).expect("read");
-    let header = 8 + u64::from_le_bytes(*MODEL.first_chunk().expect("a header length"));
-    let data = MODEL.len() as u64 - header;
-    // The header is read to validate it, and once more to find all tensors.
-    let bytes = 2 * header + 64 * data;
-    let line = lines.0.last().expect("lines");
-    assert_eq!(line, &format!("storage: {bytes} bytes in {} reads", calls.get()));
-    assert_eq!(lines.0.len(), 1 + 64 + 2);
-    assert!(
-        lines.0[0].ends_with(&format!("{} bytes, 8 tensors, 10.7 times the RAM", MODEL.len())),
-        "{}",
-        lines.0[0]
-    );
 }

@@ -266,29 +266,3 @@ fn early_end_of_the_pack_is_reported() {
     }
     assert!(judged(text.as_bytes(), Endless(&pack)).1.is_ok());
 }
-
-/// A storage that reports more bytes than the buffer holds.
-struct Overreporting<'f>(&'f [u8]);
-
-impl ReadAt for Overreporting<'_> {
-    type Error = Infallible;
-
-    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> Result<usize, Infallible> {
-        let len = self.0.read_at(offset, buffer)?;
-        Ok(if len == buffer.len() { len + 100 } else { len })
-    }
-
-    fn file_len(&mut self) -> Result<FileLen, Infallible> {
-        self.0.file_len()
-    }
-}
-
-#[test]
-fn overreported_length_is_limited() {
-    let pack = file(VALID);
-    let vectors: Vec<String> = (0..48).map(|_| line("a", pack.len(), LISTED)).collect();
-    let text = manifest(&vectors);
-    assert!(text.len() > 2 * 4096, "the buffer is filled more than once");
-    let (printed, outcome) = judged(Overreporting(text.as_bytes()), &pack.repeat(48)[..]);
-    assert_eq!(outcome, Ok(Totals { agreeing: 48, differing: 0, left_out: 0 }), "{printed}");
-}
