@@ -6,12 +6,13 @@ import sys
 
 import numpy as np
 import pytest
+from safetensors import safe_open
+from safetensors.numpy import load_file
 from support import ROOT, run
 
 sys.path.append(str(ROOT / "firmware/app/training"))
 
 import arithmetic  # noqa: E402
-import container  # noqa: E402
 from dataset import CARRIED, parts  # noqa: E402
 from models import I8, NETWORKS, SUMS, TEST, carried, claims, sums  # noqa: E402
 
@@ -26,13 +27,13 @@ WITH_PRODUCTS = [name for name, text in GOLDEN.items() if "\nproduct of " in tex
 
 
 def layers_of(network):
-    return network.layers(container.decoded(network.path.read_bytes())[0])
+    return network.layers(load_file(network.path))
 
 
 def test_files_are_the_committed_ones():
     assert SUMS.read_text() == sums()
     run("check", *(network.path for network in NETWORKS), TEST)
-    found, due = container.decoded(TEST.read_bytes())[0], carried(*parts()[1])
+    found, due = load_file(TEST), carried(*parts()[1])
     assert found.keys() == due.keys()
     assert all(found[name].dtype == part.dtype and np.array_equal(found[name], part) for name, part in due.items())
 
@@ -42,7 +43,8 @@ def test_networks_are_as_good_as_they_claim(network):
     layers, held_out = layers_of(network), parts()[1]
     assert network.path.stat().st_size <= network.longest
     assert network.right(layers, *held_out) >= network.least * len(held_out[1])
-    metadata = container.decoded(network.path.read_bytes())[1]
+    with safe_open(network.path, "np") as file:
+        metadata = file.metadata()
     assert claims(network, layers, held_out).items() <= metadata.items()
 
 

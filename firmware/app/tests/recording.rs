@@ -124,10 +124,3 @@ fn recording_is_complete_or_invalid() {
         }
     }
 }
-
-#[test]
-fn too_small_storage_is_reported() {
-    let failure = record(&mut [0; 100][..], COUNT).expect_err("too small");
-    assert!(failure.to_string().starts_with("error[limit."), "{failure}");
-    assert_eq!(failure.exit_code(), 4);
-}

@@ -180,15 +180,6 @@ fn truncated_manifest_fails() {
     }
 }
 
-#[test]
-fn storage_without_a_manifest_is_reported() {
-    for nothing in [&[][..], &[0xff; 10_000], &[0; 10_000], b"\0SAFETENSORS"] {
-        let (_, outcome) = judged(nothing, &[][..]);
-        assert_eq!(outcome, Err(Failure::NoManifest));
-        assert_eq!(Failure::<()>::NoManifest.exit_code(), 2);
-    }
-}
-
 /// A storage that returns few bytes at a time, and only errors from some byte on.
 struct Unreliable<'f> {
     file: &'f [u8],

@@ -21,7 +21,8 @@ import os
 # Set before numpy is imported: with such small matrices, threads only wait for each other.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-import container
+from safetensors.numpy import save_file
+
 from dataset import every_fifth, parts
 from models import NETWORKS, SUMS, TEST, carried, claims, sums
 
@@ -33,10 +34,10 @@ def write():
     for network in NETWORKS:
         layers = network.trained(*training)
         metadata = claims(network, layers, held_out) | {"script": "firmware/app/training/train.py"}
-        network.path.write_bytes(container.encoded(network.tensors(layers), metadata))
+        save_file(network.tensors(layers), network.path, metadata)
         print(f"{network.path.name}: {metadata['accuracy']}")
     about = "handwritten digits that no network was trained with: the first of them that are held out"
-    TEST.write_bytes(container.encoded(carried(*held_out), {"description": about, "source": SOURCE}))
+    save_file(carried(*held_out), TEST, {"description": about, "source": SOURCE})
     SUMS.write_text(sums())
 
 
