@@ -36,8 +36,6 @@ pub struct Named {
 pub enum Kinds {
     /// Everything.
     All,
-    /// Everything that can be written from Python: no `F6_*`, and `F4` only in pairs.
-    Python,
     /// Two dtypes of each width, where there are two. The resulting files stay the same when a dtype is
     /// added.
     Fixed,
@@ -175,7 +173,6 @@ impl Kinds {
         use Dtype::{BF16, C64, F4, F6_E2M3, F6_E3M2, F16, F32, F64, I32, U8};
         match self {
             Self::All => Dtype::ALL.to_vec(),
-            Self::Python => Dtype::ALL.iter().copied().filter(|dtype| dtype.bits() != 6).collect(),
             Self::Fixed => vec![F4, F6_E2M3, F6_E3M2, Dtype::BOOL, U8, F16, BF16, F32, I32, C64, F64],
         }
     }
@@ -183,39 +180,31 @@ impl Kinds {
     /// Returns a tensor of any dtype and shape.
     pub fn tensor(self, name: String, random: &mut Random) -> Named {
         let dtype = random.pick(&self.dtypes());
-        Named::random(name, dtype, self.dims(dtype, random), random)
+        Named::random(name, dtype, dims(dtype, random), random)
     }
+}
 
-    fn dims(self, dtype: Dtype, random: &mut Random) -> Vec<u64> {
-        let rank = if random.percent(3) { 9 + random.below(56) } else { random.below(9) };
-        let mut left = random.pick(&[1, 8, 64, 64, 1000]);
-        let size = |_| {
-            let size = 1 + random.below(left.min(12));
-            left /= size;
-            size as u64
-        };
-        let dims = (0..rank).map(size).collect();
-        let mut dims = self.whole_bytes(dtype, dims, random);
-        if !dims.is_empty() && random.percent(5) {
-            empty(&mut dims, random);
-        }
-        dims
-    }
-
-    /// Extends the shape until the elements fill whole bytes.
-    fn whole_bytes(self, dtype: Dtype, mut dims: Vec<u64>, random: &mut Random) -> Vec<u64> {
-        let bits = dims.iter().product::<u64>() * u64::from(dtype.bits());
-        let is_halved = |last: &u64| self != Self::Python || dtype.bits() != 4 || last.is_multiple_of(2);
-        if bits % 8 == 0 && dims.last().is_none_or(is_halved) {
-            return dims;
-        }
-        match dims.len() {
+/// Returns the shape of a tensor.
+fn dims(dtype: Dtype, random: &mut Random) -> Vec<u64> {
+    let rank = if random.percent(3) { 9 + random.below(56) } else { random.below(9) };
+    let mut left = random.pick(&[1, 8, 64, 64, 1000]);
+    let size = |_| {
+        let size = 1 + random.below(left.min(12));
+        left /= size;
+        size as u64
+    };
+    let mut dims: Vec<u64> = (0..rank).map(size).collect();
+    // The elements must fill whole bytes.
+    if dims.iter().product::<u64>() * u64::from(dtype.bits()) % 8 != 0 {
+        match rank {
             0 => dims.push(4),
-            rank if self != Self::Python => dims[random.below(rank)] *= 4,
-            rank => dims[rank - 1] *= 4,
+            _ => dims[random.below(rank)] *= 4,
         }
-        dims
     }
+    if !dims.is_empty() && random.percent(5) {
+        empty(&mut dims, random);
+    }
+    dims
 }
 
 /// Makes a tensor empty, in some cases with dimensions after the zero that would overflow.

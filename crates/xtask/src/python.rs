@@ -15,27 +15,9 @@ use std::sync::Mutex;
 /// Seconds for the packages of one environment: some have hundreds of megabytes.
 const DOWNLOAD: u64 = 20 * 60;
 
-/// The environments: the name, the Python that it is made of, the modules that this one must have, and the
-/// Debian packages with both. Debian's PyTorch is for CPUs only; PyPI's has gigabytes for others.
-const ENVIRONMENTS: [(&str, &str, &str, &[&str]); 5] = [
-    ("main", "python3", "ensurepip, venv", &["python3", "python3-venv"]),
-    (
-        "torch",
-        "/usr/bin/python3",
-        "ensurepip, venv, torch",
-        &["python3-torch", "python3-numpy", "python3-venv"],
-    ),
-    ("tensorflow", "python3", "ensurepip, venv", &["python3", "python3-venv"]),
-    ("frameworks", "python3", "ensurepip, venv", &["python3", "python3-venv"]),
-    ("programs", "python3", "ensurepip, venv", &["python3", "python3-venv"]),
-];
-
-/// What the tests of `main` run: servers, compilers of adapters, and the packages.
-pub const NEEDS: [Need; 9] = [
-    Need::Program("nginx", "nginx-light"),
+/// What the tests of `main` run: a certificate, a script, compilers of adapters, and the packages.
+pub const NEEDS: [Need; 6] = [
     Need::Program("openssl", "openssl"),
-    Need::Program("node", "nodejs"),
-    Need::Program("npm", "npm"),
     Need::Program("go", "golang-go"),
     Need::Program("javac", "default-jdk-headless"),
     Need::Program("gcc", "gcc"),
@@ -48,8 +30,12 @@ pub fn environment(name: &str) -> Result<PathBuf, String> {
     // Held until the set-up is done: another thread may need the same environment.
     static SET_UP: Mutex<()> = Mutex::new(());
     let _held = SET_UP.lock().map_err(|_| "an earlier set-up of a Python panicked".to_owned())?;
-    let known = ENVIRONMENTS.iter().find(|environment| environment.0 == name);
-    let (_, base, modules, packages) = known.ok_or_else(|| format!("no environment {name}"))?;
+    // Debian's PyTorch is for CPUs only; PyPI's has gigabytes for others.
+    let (base, modules, packages) = match name {
+        "torch" => ("/usr/bin/python3", "ensurepip, venv, torch", "python3-torch python3-numpy python3-venv"),
+        _ => ("python3", "ensurepip, venv", "python3 python3-venv"),
+    };
+    let packages: Vec<&str> = packages.split(' ').collect();
     let requirements = format!("tests/python/requirements/{name}.txt");
     let wanted = workspace::read(&workspace::root().join(&requirements))?;
     let home = workspace::target_dir().join(format!("python-{name}"));
@@ -60,7 +46,7 @@ pub fn environment(name: &str) -> Result<PathBuf, String> {
         return Ok(python);
     }
     let probe = || Run::new(base).args(["-c", &format!("import {modules}")]).capture().is_ok();
-    machine::need(&format!("{base} with the modules {modules}"), packages, probe)?;
+    machine::need(&format!("{base} with the modules {modules}"), &packages, probe)?;
     let what = format!("the Python packages of {requirements}, in the target directory");
     machine::install(&what, &format!("pip install --no-deps -r {requirements}"), || {
         // `--clear` removes an unfinished earlier set-up.
@@ -95,17 +81,17 @@ pub fn installed(name: &str) -> Result<PathBuf, String> {
 
 /// Builds the command and the other programs that tests run, and returns the command.
 fn programs() -> Result<PathBuf, String> {
-    const WORDS: &str = "build --release --quiet \
-        --package safetensors-host --bin safetensors --package verification --bin slices --bin writes \
-        --package safetensors-convert --example gguf --example tensorflow \
-        --package safetensors-remote --example remote --package embedded-safestructures --example training";
-    own_cargo().args(WORDS.split_whitespace()).check()?;
+    let words = "build --release --quiet --package safetensors-host --bin safetensors";
+    own_cargo().words(words).words("--package embedded-safestructures --example training").check()?;
     Ok(workspace::target_dir().join("release/safetensors"))
 }
 
 /// Runs the tests of an environment with the programs and the package as they are now. No test is a failure.
 pub fn pytest(name: &str) -> Outcome {
     let (command, python) = (programs()?, installed(name)?);
+    if name == "main" {
+        machine::npm("tests/python/huggingface-js")?;
+    }
     let run = Run::new(python).args(["-B", "-m", "pytest", "tests/python", "-m", name]);
     let run = run.args(if name == "main" { &["-n", "2"][..] } else { &[] });
     let mut tally = Tally::default();

@@ -1,6 +1,5 @@
 """Arrays of numpy: all dtypes, all layouts, and what cannot be saved."""
 
-import random
 import sys
 
 import ml_dtypes
@@ -36,13 +35,6 @@ def test_no_tensors(path):
     module.save_file({}, path, {})
     assert path.read_bytes() == b'\x18\0\0\0\0\0\0\0{"__metadata__":{}}     '
     assert module.load_file(path) == {}
-
-
-def test_same_bytes_as_the_reference():
-    data = {"test1": np.zeros((2, 2), np.int32), "test2": np.ones((2, 2), np.float16)}
-    header = b'{"test1":{"dtype":"I32","shape":[2,2],"data_offsets":[0,16]},"test2":{"dtype":"F16","shape":[2,2],'
-    header += b'"data_offsets":[16,24]}}      '
-    assert module.save(data) == len(header).to_bytes(8, "little") + header + bytes(16) + b"\0\x3c" * 4
 
 
 @pytest.mark.parametrize("change", [
@@ -103,11 +95,6 @@ def test_names_that_files_lack():
         module.save({1: array("f4")})
 
 
-def test_dtypes_that_numpy_lacks(file_of):
-    with pytest.raises(SafetensorError, match="numpy has no dtype F4"):
-        module.load(file_of("F4", [4], b"ab"))
-
-
 def test_ml_dtypes_is_needed_only_for_its_dtypes(path, monkeypatch):
     module.save_file({"a": array("f4"), "b": array(ml_dtypes.bfloat16)}, path)
     monkeypatch.setitem(sys.modules, "ml_dtypes", None)
@@ -136,19 +123,20 @@ def test_bytes_must_be_contiguous():
         module.load(memoryview(module.save({"a": array("f4")}))[::2])
 
 
+SHAPES = [(), (6,), (40, 9), (4, 0, 3), (3, 4, 5, 2), (2, 3, 1, 2, 4, 1, 3, 2)]
+
+
 @pytest.mark.parametrize("backend", ["mmap", "pread", None])
-def test_slices_match_numpy(path, backend):
-    seed = random.randrange(1 << 32)
-    chance = random.Random(seed)
-    arrays = {str(shape): array("i4", shape) for shape in [(), (6,), (40, 9), (4, 0, 3), (3, 4, 5, 2)]}
+def test_slices_match_numpy(path, backend, dice):
+    arrays = {f"{dtype} {shape}": array(dtype, shape) for shape in SHAPES for dtype in DTYPES}
     module.save_file(arrays, path)
     with safe_open(path, backend=backend) as file:
-        for _ in range(1500):
-            name, expected = chance.choice(list(arrays.items()))
-            index = random_index(chance, expected.shape)
+        for _ in range(8000):
+            name, expected = dice.choice(list(arrays.items()))
+            index = random_index(dice, expected.shape)
             part = file.get_slice(name)[index]
-            assert part.shape == expected[index].shape and np.array_equal(part, expected[index]), (seed, name, index)
-            assert type(part) is type(expected[index]), (seed, name, index)
+            assert part.shape == expected[index].shape and np.array_equal(part, expected[index]), (name, index)
+            assert type(part) is type(expected[index]), (name, index)
 
 
 def random_index(chance, shape):
@@ -180,6 +168,8 @@ def random_item(chance, length):
     ((0, 0), "usage.axes"),
     (1.5, None),
     (True, None),
+    (np.False_, None),
+    (np.array(True), None),
     ([0, 1], None),
     (np.array([0, 1]), None),
     ("a", None),
@@ -198,14 +188,6 @@ def test_integers_of_numpy_and_an_empty_list_are_indices(path):
     with safe_open(path) as file:
         assert np.array_equal(file.get_slice("a")[np.int64(2), np.uint8(1)], array("f4")[2, 1])
         assert file.get_slice("a")[[]].shape == (0, 7)
-
-
-def test_booleans_are_not_indices(path):
-    module.save_file({"a": array("f4")}, path)
-    with safe_open(path) as file:
-        for index in (True, False, np.True_, np.False_, np.array(True)):
-            with pytest.raises(SafetensorError, match="read the tensor"):
-                file.get_slice("a")[index]
 
 
 def test_an_exception_of_an_index_is_passed_on(path):

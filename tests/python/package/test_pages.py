@@ -1,20 +1,23 @@
-"""The examples of the guide and of the README."""
+"""The Python examples of the guide and of the README run, and what they write is a valid model."""
 
 import re
 
 import pytest
 from support import ROOT
 
+from embedded_safetensors import check
+
 pytestmark = pytest.mark.main
 
-PAGES = [ROOT / "crates/safetensors-python/README.md", ROOT / "docs/src/python.md"]
+BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
+PAGES = [ROOT / "crates/safetensors-python/README.md", *sorted((ROOT / "docs/src").glob("*.md"))]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", [page for page in PAGES if BLOCK.search(page.read_text())], ids=lambda page: page.name)
 def test_examples(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    blocks = re.findall(r"^```python\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE)
-    assert blocks
     names: dict = {}
-    for block in blocks:
+    for block in BLOCK.findall(page.read_text()):
         exec(compile(block, str(page), "exec"), names)
+    for path in tmp_path.glob("model*.safetensors"):
+        check(path)

@@ -2,13 +2,14 @@
 
 import array
 import ctypes
-import os
+import math
 import signal
 from types import MappingProxyType
 
 import ml_dtypes
 import numpy as np
 import pytest
+import safetensors
 
 import embedded_safetensors
 import embedded_safetensors.numpy as module
@@ -37,6 +38,36 @@ def test_bytes_at_an_address_or_of_an_object(path):
     address = TensorSpec(dtype="float32", shape=[2, 3], data_ptr=ctypes.addressof(memory), data_len=24)
     serialize_file({"a": address}, path, {"k": "v"})
     assert path.read_bytes() == serialize({"a": spec()}, {"k": "v"}) == module.save({"a": DATA}, {"k": "v"})
+
+
+# The bits of the elements of every dtype that Python can write.
+BITS = {
+    "bool": 8, "int8": 8, "uint8": 8, "int16": 16, "uint16": 16, "int32": 32, "uint32": 32, "int64": 64, "uint64": 64,
+    "float16": 16, "float32": 32, "float64": 64, "bfloat16": 16, "complex64": 64, "float8_e4m3fn": 8, "float8_e4m3fnuz": 8,
+    "float8_e5m2": 8, "float8_e5m2fnuz": 8, "float8_e8m0fnu": 8, "float4_e2m1fn_x2": 8,
+}
+
+
+def test_random_files_are_those_of_the_reference(dice):
+    for _ in range(2000):
+        text = lambda: "".join(dice.choice("ab._ é\"\\\n\0\u2028\U0001f600") for _ in range(dice.randint(0, 6)))
+        tensors = {}
+        for name in {text() for _ in range(dice.choice([1, 3, 20]))}:
+            dtype, shape = dice.choice(list(BITS)), [dice.choice([0, 1, 1, 2, 3]) for _ in range(dice.choice([1, 2, 3, 9]))]
+            tensors[name] = dtype, shape, ctypes.create_string_buffer(dice.randbytes(math.prod(shape) * BITS[dtype] // 8))
+        metadata = dice.choice([None, {text(): text()}])
+        files = []
+        for package in (embedded_safetensors, safetensors):
+            specs = {
+                name: package.TensorSpec(
+                    dtype=dtype, shape=shape, data_ptr=ctypes.addressof(data), data_len=len(data) - 1
+                )
+                for name, (dtype, shape, data) in tensors.items()
+            }
+            files.append(bytes(package.serialize(specs, metadata)))
+        assert files[0] == files[1], (tensors, metadata)
+        found = [sorted(package.deserialize(files[0])) for package in (embedded_safetensors, safetensors)]
+        assert found[0] == found[1]
 
 
 @pytest.mark.parametrize("wrong", [
@@ -68,11 +99,6 @@ def test_arguments_have_the_codes_of_the_table():
         with pytest.raises(SafetensorError) as caught:
             call()
         assert caught.value.code == code
-
-
-def test_one_byte_is_not_a_plural():
-    with pytest.raises(SafetensorError, match="1 byte needed, 2 given"):
-        serialize({"a": TensorSpec(dtype="U8", shape=[1], data=b"ab")})
 
 
 def test_other_types_are_type_errors():
@@ -179,16 +205,6 @@ def test_elements_of_every_kind_are_written(path):
 def test_strided_bytes_are_an_error():
     with pytest.raises(SafetensorError, match="contiguous"):
         serialize({"a": spec(data=DATA.T)})
-
-
-def test_new_files_have_the_usual_permissions(path):
-    module.save_file({"a": DATA}, path)
-    umask = os.umask(0)
-    os.umask(umask)
-    assert path.stat().st_mode & 0o777 == 0o666 & ~umask
-    path.chmod(0o640)
-    module.save_file({"a": DATA}, path, sync=True)
-    assert path.stat().st_mode & 0o777 == 0o640
 
 
 def test_a_writer_takes_pieces_in_any_order(path):
@@ -322,15 +338,9 @@ def test_a_signal_stops_a_long_call(path):
         signal.signal(signal.SIGALRM, old)
 
 
-def test_shards_are_divided_as_by_the_hub(tmp_path):
-    arrays = {name: np.zeros(100, np.float32) for name in "dcba"}
-    assert module.save_sharded(arrays, tmp_path).endswith("model.safetensors")
-    index = module.save_sharded(arrays, tmp_path / ".", max_shard_size="0.8KB")
-    assert index.endswith("index.json")
-    shards = sorted(tmp_path.glob("model-*.safetensors"))
-    assert [list(module.load_file(shard)) for shard in shards] == [["c", "d"], ["a", "b"]]
+def test_sizes_of_shards_have_the_units_of_the_hub(tmp_path):
     with pytest.raises(SafetensorError, match="size"):
-        module.save_sharded(arrays, tmp_path, max_shard_size="5GiB")
+        module.save_sharded({"a": DATA}, tmp_path, max_shard_size="5GiB")
 
 
 def test_checkpoints(tmp_path):
@@ -351,15 +361,3 @@ def test_checkpoints(tmp_path):
     (directory / "step").write_text("1201")
     with pytest.raises(SafetensorError, match="step"):
         embedded_safetensors.verify_checkpoint(directory)
-
-
-def test_other_directories_are_not_replaced(tmp_path, monkeypatch):
-    (tmp_path / "work").mkdir()
-    (tmp_path / "work/mine").write_text("mine")
-    monkeypatch.chdir(tmp_path / "work")
-    for directory in (tmp_path / "work", ".", "..", "/"):
-        with pytest.raises(SafetensorError):
-            embedded_safetensors.write_checkpoint(directory, lambda path: None)
-    with pytest.raises(SafetensorError, match="not a checkpoint: it has no SHA256SUMS; refusing to replace it"):
-        embedded_safetensors.write_checkpoint("../work", lambda path: None)
-    assert (tmp_path / "work/mine").read_text() == "mine"
