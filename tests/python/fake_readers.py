@@ -1,6 +1,7 @@
 """Readers and a writer whose score is known, for the tests of `run.py`.
 
-`planned` answers as the manifest says, but for twelve vectors; `strict` is as strict as the published text.
+`planned` answers as the manifest says, but for twelve vectors; `strict` is as strict as the published text, by this
+project's package.
 
 python3 fake_readers.py planned [--batch]           reads a file on stdin, or a path on each line
 python3 fake_readers.py strict --batch              reads a path on each line
@@ -12,7 +13,6 @@ import hashlib
 import json
 import os
 import pathlib
-import re
 import sys
 import time
 
@@ -20,6 +20,9 @@ SUITE = pathlib.Path(__file__).resolve().parents[1] / "vectors"
 sys.path.insert(0, str(SUITE))
 
 from runner import strict, vectors  # noqa: E402
+from runner.writers import CANNOT_EXPRESS  # noqa: E402
+
+from embedded_safetensors import SafetensorError, TensorSpec, safe_open, serialize  # noqa: E402
 
 #: The vectors about which the answer is planned to be wrong. A rejection is a pair of code and byte.
 PLANNED = {
@@ -94,12 +97,12 @@ def strictly(how, *words):
         if how == "--batch":
             read_lines()
         elif how == "--index":
-            print(json.dumps(read_index(pathlib.Path(*words))))
+            print(json.dumps({"tensors": read_index(pathlib.Path(*words))}))
         else:
             case, path = json.loads(sys.stdin.readline()), pathlib.Path(words[-1])
             write(path, case["tensors"], case["metadata"])
             exec("".join(words[:-1]), {"path": path, "sys": sys})
-    except strict.Invalid as error:
+    except (OSError, TypeError, SafetensorError) as error:
         sys.exit(str(error))
 
 
@@ -114,51 +117,20 @@ def read_lines():
 
 
 def read_index(path):
-    """Returns the table of a sharded model."""
-    index = strict.parse(path.read_bytes())
-    strict.need(isinstance(index, strict.Pairs) and strict.are_distinct(index), "not an object")
-    members = dict(index)
-    map_of_names, about = members.get("weight_map"), members.get("metadata")
-    strict.need(isinstance(map_of_names, strict.Pairs) and strict.are_distinct(map_of_names), "no map")
-    strict.need(about is None or isinstance(about, strict.Pairs), "the metadata is no object")
-    strict.need(all(is_plain(shard) for _, shard in map_of_names), "a shard has no plain name")
-    shards = {shard: read_shard(path.with_name(shard))["tensors"] for _, shard in map_of_names}
-    strict.need(sum(map(len, shards.values())) == len(map_of_names), "other tensors than the map")
-    strict.need(all(name in shards[shard] for name, shard in map_of_names), "a tensor is missing")
-    return {"tensors": {name: {**shards[shard][name], "shard": shard} for name, shard in map_of_names}}
-
-
-def is_plain(name):
-    """Whether this is the name of a file in a directory, on all systems."""
-    if not isinstance(name, str) or name in ("", ".", "..") or set(name) & set("/\\:\0"):
-        return False
-    return not re.fullmatch("(CON|PRN|AUX|NUL|COM[0-9]|LPT[0-9])(\\..*)?", name, re.IGNORECASE)
-
-
-def read_shard(path):
-    """Returns the table of a shard."""
-    try:
-        return strict.read(path.read_bytes())
-    except OSError as error:
-        raise strict.Invalid(f"{path.name}: {error.strerror}") from error
+    """Returns the tensors of a sharded model."""
+    with safe_open(path) as file:
+        parts = {name: file.get_slice(name) for name in file.keys()}
+    shards = json.loads(path.read_bytes())["weight_map"]
+    return {name: {"dtype": part.get_dtype(), "shape": part.get_shape(), "shard": shards[name]} for name, part in parts.items()}
 
 
 def write(path, tensors, metadata):
-    """Writes a file that can be read again as what it should be; otherwise none."""
-    header, data = strict.Pairs(), b""
-    for tensor in tensors:
-        begin, data = len(data), data + bytes.fromhex(tensor["data"])
-        entry = {"dtype": tensor["dtype"], "shape": tensor["shape"], "data_offsets": [begin, len(data)]}
-        header.append((tensor["name"], entry))
-    strict.need(strict.METADATA not in dict(header), "the name of the metadata")
-    if metadata is not None:
-        strict.need(strict.are_distinct(metadata), "a duplicate key")
-        header.append((strict.METADATA, dict(metadata)))
-    text = ",".join(f"{json.dumps(name)}:{json.dumps(entry)}" for name, entry in header)
-    file = f"{{{text}}}".encode()
-    file = len(file).to_bytes(8, "little") + file + data
-    strict.read(file)
-    path.write_bytes(file)
+    """Writes a file; a mapping has no duplicates."""
+    names, keys = [tensor["name"] for tensor in tensors], [key for key, _ in metadata or []]
+    if len(set(names)) < len(names) or len(set(keys)) < len(keys):
+        sys.exit(CANNOT_EXPRESS)
+    specs = {one["name"]: TensorSpec(dtype=one["dtype"], shape=one["shape"], data=bytes.fromhex(one["data"])) for one in tensors}
+    path.write_bytes(serialize(specs, None if metadata is None else dict(metadata)))
 
 
 if __name__ == "__main__":

@@ -3,26 +3,21 @@ them. Standard library and pytest only; the compilers of the templates must be i
 
 import json
 import os
-import pathlib
 import re
 import shutil
 import subprocess
 import sys
 
+import archive
 import pytest
-
-TREE = pathlib.Path(__file__).resolve().parent
-SUITE = TREE.parent / "vectors"
-ADAPTERS = SUITE / "adapters"
-sys.path[:0] = [str(TREE), str(SUITE)]
-
-import archive  # noqa: E402
-from runner import strict, vectors  # noqa: E402
+from runner import strict, vectors
+from suite import FAKE, SUITE, score
 
 pytestmark = pytest.mark.main
 
+ADAPTERS = SUITE / "adapters"
 MOST_LINES = 30
-STRICT = [sys.executable, "-B", str(TREE / "fake_readers.py"), "strict"]
+STRICT = [*FAKE, "strict"]
 
 SANITIZED = ["-Wall", "-Werror", "-g", "-fsanitize=address,undefined"]
 #: For each template the commands that build it in an empty directory, and last the command that is scored.
@@ -37,7 +32,7 @@ TEMPLATES = {
 #: The packages of Debian that have the programs.
 PACKAGES = {
     "node": "nodejs",
-    **dict.fromkeys(("go", "gofmt"), "golang-go"),
+    "go": "golang-go",
     **dict.fromkeys(("javac", "java"), "default-jdk-headless"),
     **{"gcc": "gcc", "g++": "g++"},
 }
@@ -57,24 +52,6 @@ def check_installed(*commands):
         assert package is None or shutil.which(program), f"{program} is not installed: apt-get install {package}"
 
 
-def score(place, options, command, suite=SUITE):
-    """Returns what the runner says, and the answers; it must leave nothing in the directory for temporary files."""
-    path, temporary = place / "score.json", place / "temporary"
-    path.unlink(missing_ok=True)
-    temporary.mkdir(exist_ok=True)
-    run = [sys.executable, "-B", "-X", "dev", str(suite / "run.py"), *options, "--json", str(path), "--", *command]
-    said = subprocess.run(run, capture_output=True, text=True, check=False, cwd=place, env={**os.environ, "TMPDIR": str(temporary)})
-    assert os.listdir(temporary) == [], said
-    return said, json.loads(path.read_bytes())["answers"] if path.exists() else {}
-
-
-def losses(place, options, command):
-    """Returns the problem with each answer that is not right."""
-    said, answers = score(place, options, command)
-    assert said.stderr == "" and answers, said
-    return {case: answer["problem"] for case, answer in answers.items() if answer["kind"] != "right"}
-
-
 @pytest.mark.parametrize("name", TEMPLATES)
 def test_each_template_answers_about_every_file(tmp_path, name):
     *build, command = [[word.format(ADAPTERS / name) for word in words] for words in TEMPLATES[name]]
@@ -83,14 +60,9 @@ def test_each_template_answers_about_every_file(tmp_path, name):
     for words in build:
         # Go needs a directory for what it builds, even where there is no home.
         subprocess.run(words, cwd=tmp_path, check=True, env={**os.environ, "GOCACHE": str(tmp_path / "cache")})
-    said, answers = score(tmp_path, ["--batch"], command)
-    assert said.returncode == 1 and answers, said
-    assert {answer["verdict"] for answer in answers.values()} == {"accept", "reject"}
-
-
-def test_the_go_template_is_formatted():
-    check_installed(["gofmt"])
-    assert subprocess.run(["gofmt", "-l", ADAPTERS / "adapter.go"], capture_output=True, check=True).stdout == b""
+    said, scored = score(tmp_path, ["--batch"], command)
+    assert said.returncode == 1, said
+    assert {answer["verdict"] for answer in scored["answers"].values()} == {"accept", "reject"}
 
 
 def test_the_c_template_prints_nul(tmp_path):
@@ -102,7 +74,8 @@ def test_the_c_template_prints_nul(tmp_path):
 
 @pytest.mark.parametrize("how", ["--batch", "--index", "--writer"])
 def test_strict_commands_lose_nothing(tmp_path, how):
-    assert losses(tmp_path, [how], [*STRICT, how]) == {}
+    said, scored = score(tmp_path, [how], [*STRICT, how])
+    assert said.stderr == "" and scored["right"] == scored["vectors"] > 0, said
 
 
 def test_the_strict_reader_rejects_what_a_rule_or_the_text_rejects():
@@ -122,8 +95,8 @@ def test_the_strict_reader_rejects_what_a_rule_or_the_text_rejects():
 )
 def test_the_other_templates_lose_only_what_they_accept_too_much(tmp_path, name, how, expected):
     assert len((ADAPTERS / name).read_text(encoding="utf-8").splitlines()) <= MOST_LINES
-    _, answers = score(tmp_path, [how], [sys.executable, "-B", str(ADAPTERS / name)])
-    lost = {case: answer for case, answer in answers.items() if answer["kind"] != "right"}
+    _, scored = score(tmp_path, [how], [sys.executable, "-B", str(ADAPTERS / name)])
+    lost = {case: answer for case, answer in scored["answers"].items() if answer["kind"] != "right"}
     assert {answer["problem"] for answer in lost.values()} == {"must reject, but did accept"} and expected <= lost.keys()
     for case in expected & {"writer-refuse-same-name", "writer-refuse-same-key"}:  # the template loses none of them
         assert lost[case]["text"].startswith("the file is invalid: "), lost[case]
@@ -159,20 +132,19 @@ def test_cases_that_a_writer_cannot_express_are_not_asked(tmp_path):
     """They are neither right nor wrong, but a file of expected answers has them. Rejections show nothing without the control."""
     line = "if b'F64' in path.read_bytes(): path.unlink(); sys.exit(77)"
     known, command = tmp_path / "known", [*STRICT, "--writer", line]
-    said, answers = score(tmp_path, ["--writer", "--write-expect", str(known)], command)
-    scored = json.loads((tmp_path / "score.json").read_bytes())
-    skipped = scored["not_asked"].keys()
+    said, scored = score(tmp_path, ["--writer", "--write-expect", str(known)], command)
+    skipped, answers = scored["not_asked"].keys(), scored["answers"]
     assert skipped and not skipped & answers.keys() and scored["right"] == scored["vectors"] == len(answers)
     assert f"\n{len(skipped)} cases were not asked: the writer cannot express them (exit code 77)\n" in said.stdout
     assert known.read_text().count(": not asked\n") == len(skipped)
     assert score(tmp_path, ["--writer"], command)[0].returncode == 0
     assert score(tmp_path, ["--writer", "--expect", str(known)], command)[0].returncode == 0
-    said, _ = score(tmp_path, ["--writer", "--expect", str(known)], [*STRICT, "--writer"])
-    assert said.returncode == 1 and said.stdout.count("\nnewly right: ") == len(skipped)
+    said, scored = score(tmp_path, ["--writer", "--expect", str(known)], [*STRICT, "--writer"])
+    assert said.returncode == 1 and said.stdout.count("\nnewly right: ") == len(skipped - scored["not_asked"].keys()) > 0
     # The control is one tensor of U8.
     command, options = [*STRICT, "--writer", line.replace("F64", '"U8"')], ["refuse-dtype", "metadata-only"]
-    _, answers = score(tmp_path, ["--writer", *(f"--filter=writer-{name}" for name in options)], command)
-    assert answers["writer-refuse-dtype"]["kind"] == "not shown"
+    _, scored = score(tmp_path, ["--writer", *(f"--filter=writer-{name}" for name in options)], command)
+    assert scored["answers"]["writer-refuse-dtype"]["kind"] == "not shown"
 
 
 def test_cases_that_a_system_cannot_have_and_damaged_ones(tmp_path):
@@ -215,8 +187,8 @@ def test_the_archive_is_all_that_an_author_needs(tmp_path, monkeypatch, capsys):
         named = [one or other for one, other in re.findall(r"`([\w./-]+)`|\]\(([\w./-]+)\)", text)]
         assert [path for path in named if (SUITE / path).exists() and not (place / path).exists()] == [], page
     command = [sys.executable, str(place / "adapters/adapter.py")]
-    said, answers = score(tmp_path, ["--batch"], command, place)
-    assert said.returncode == 1 and len(answers) > 1500
+    said, scored = score(tmp_path, ["--batch"], command, place)
+    assert said.returncode == 1 and scored["vectors"] > 1500
     file = place / "valid/large-data-1m.safetensors"
     one = ["--batch", "--level=large", "--filter=large-data-1m"]
     file.write_bytes(file.read_bytes()[:-1] + b"!")

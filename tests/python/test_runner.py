@@ -2,32 +2,23 @@
 about readers that end, hang, flood, fork or follow no protocol. Standard library and pytest only."""
 
 import contextlib
-import io
-import json
 import os
 import pathlib
 import pty
 import re
-import runpy
-import shutil
 import signal
 import subprocess
 import sys
 import time
-from unittest import mock
 
 import pytest
-
-TREE = pathlib.Path(__file__).resolve().parent
-SUITE = TREE.parent / "vectors"
-sys.path[:0] = [str(TREE), str(SUITE)]
-
-from fake_readers import PLANNED  # noqa: E402
-from runner import answers, asking, choice, report, scoring, vectors  # noqa: E402
+from fake_readers import PLANNED
+from runner import answers, choice, report, scoring, vectors
+from suite import FAKE, SUITE, kinds, run, score
+from support import ROOT
 
 pytestmark = pytest.mark.main
 
-READER = [sys.executable, "-B", str(TREE / "fake_readers.py")]
 MANIFEST = vectors.load()
 VECTORS = {vector["id"]: vector for vector in MANIFEST["vectors"]}
 SMALL = [vector for vector in VECTORS.values() if vector["level"] != "large"]
@@ -51,22 +42,6 @@ PROBLEMS = {
 STRICT_ONLY = ("space-before", "layout-shuffled", "after-comma", "after-comment")
 
 
-def run(*words, suite=SUITE, **how):
-    """Runs the runner, which must leave nothing in the directory for temporary files."""
-    command = [sys.executable, "-B", "-X", "dev", str(suite / "run.py"), *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, **how)
-
-
-def score(place, options, command, suite=SUITE):
-    """Returns what the runner prints, and the score that it writes; none if there is none."""
-    path, temporary = place / "score.json", place / "temporary"
-    path.unlink(missing_ok=True)
-    temporary.mkdir(exist_ok=True)
-    said = run(*options, "--json", path, "--", *command, suite=suite, env={**os.environ, "TMPDIR": str(temporary)})
-    assert os.listdir(temporary) == [], said
-    return said, json.loads(path.read_bytes()) if path.exists() else None
-
-
 def shell(place, options, line):
     """Returns the answer of a line of shell about one vector, after the control that is asked before it."""
     line = f"[ $(wc -c) != {VECTORS['entry-object']['length']} ] || exec echo '{{\"tensors\":{{}}}}'; {line}"
@@ -82,7 +57,7 @@ def test_twelve_planned_answers_are_scored_exactly(tmp_path, how, is_strict):
     in_full = how == "--batch"
     asked = [vector for vector in SMALL if in_full or vector["id"] in PLANNED or vector.get("twin") == "offsets-pair"]
     filters = [] if in_full else [f"--filter={vector['id']}" for vector in asked]
-    command = [*READER, "planned", *(["--batch"] if in_full else [])]
+    command = [*FAKE, "planned", *(["--batch"] if in_full else [])]
     said, scored = score(tmp_path, [how, "--details", "--timeout=5", *filters, *(["--strict"] if is_strict else [])], command)
     assert (said.returncode, said.stderr) == (1, "")
     assert len(PLANNED) == 12 and PLANNED.keys() == PROBLEMS.keys()
@@ -105,8 +80,8 @@ def check_numbers(scored, asked, expected, said):
     """Checks what is counted of the answers."""
     right = len(asked) - len(expected)
     assert (scored["ok"], scored["suite"], scored["vectors"], scored["right"]) == (False, MANIFEST["suite"], len(asked), right)
-    kinds = [kind for kind, _ in expected.values()]
-    assert scored["kinds"] == {kind: kinds.count(kind) or (right if kind == "right" else 0) for kind in scoring.KINDS}
+    lost = [kind for kind, _ in expected.values()]
+    assert scored["kinds"] == {kind: lost.count(kind) or (right if kind == "right" else 0) for kind in scoring.KINDS}
     words_of = {"verdicts": lambda vector: vector["verdict"], "areas": vectors.area, "rules": lambda vector: vector["rule"]}
     for name, word in words_of.items():
         count = lambda group: {"vectors": len(group), "right": sum(vector["id"] not in expected for vector in group)}
@@ -114,7 +89,7 @@ def check_numbers(scored, asked, expected, said):
         assert scored[name] == {each: count([vector for vector in asked if word(vector) == each]) for each in words}
     clean = sum(rule["vectors"] == rule["right"] for rule in scored["rules"].values())
     assert f"\nall          {right:>5} of {len(asked):>5}\n" in said
-    assert f"\nrules without a fault: {clean} of {len(scored['rules'])}\nnot right: wrong {kinds.count('wrong')}, " in said
+    assert f"\nrules without a fault: {clean} of {len(scored['rules'])}\nnot right: wrong {lost.count('wrong')}, " in said
 
 
 def check_details(scored, asked):
@@ -202,7 +177,7 @@ def test_outputs_are_understood():
 
 def test_the_pages_show_what_a_reader_prints():
     for page in ("README.md", "docs/src/verdict.md", "tests/vectors/README.md"):
-        shown = re.search("^```json\n(.*)$", (TREE.parents[1] / page).read_text(encoding="utf-8"), re.MULTILINE)
+        shown = re.search("^```json\n(.*)$", (ROOT / page).read_text(encoding="utf-8"), re.MULTILINE)
         assert answers.of_process(0, shown[1].encode(), b"").table
 
 
@@ -282,22 +257,9 @@ def test_no_score(tmp_path, options, line, sentence):
     assert re.search(sentence, said.stderr.rstrip("\n")), said.stderr
 
 
-#: Programs, and why they are not run.
-NO_PROGRAMS = {
-    **dict.fromkeys(("nosuch", "./text"), "is not an executable program"),
-    "./reader": "its interpreter or its loader does not exist",
-    "reader": "write ./ before it",
-}
-
-
-@pytest.mark.parametrize("program", NO_PROGRAMS)
-def test_a_command_that_cannot_be_run(tmp_path, monkeypatch, program):
-    monkeypatch.chdir(tmp_path)
-    pathlib.Path("text").write_text("no program")
-    pathlib.Path("reader").write_text("#!/no/such/interpreter\n")
-    os.chmod("reader", 0o755)
-    said = run("--", program)
-    assert (said.returncode, said.stdout) == (2, "") and NO_PROGRAMS[program] in said.stderr
+def test_a_command_that_cannot_be_run():
+    said = run("--", "nosuch")
+    assert (said.returncode, said.stdout) == (2, "") and "is not an executable program" in said.stderr
 
 
 def test_a_batch_goes_on_after_every_answer(tmp_path):
@@ -314,8 +276,8 @@ def test_a_batch_goes_on_after_every_answer(tmp_path):
     cases = "".join(f"*/{name}.safetensors) {line};; " for name, line in odd.items())
     line = f"echo started >> {tmp_path}/log; while read -r file; do case $file in {cases} esac; done"
     said, scored = score(tmp_path, ["--batch", "--timeout=2", "--filter=d[34]-*"], ["sh", "-c", line])
-    kinds = [scored["answers"][name]["kind"] for name in (*list(odd)[:5], "d4-object-f32")]
-    assert kinds == ["crash", "hang", "bad output", "bad output", "crash", "right"], said
+    found = [kinds(scored)[name] for name in (*list(odd)[:5], "d4-object-f32")]
+    assert found == ["crash", "hang", "bad output", "bad output", "crash", "right"], said
     assert len((tmp_path / "log").read_text().splitlines()) == 6
     # It closes its input between two files.
     said, _ = score(tmp_path, ["--batch", "--filter=d3"], ["sh", "-c", "read -r file; exec < /dev/null; echo '{\"tensors\":{}}'"])
@@ -347,7 +309,7 @@ def test_causes_are_named_and_no_answer_can_control_a_terminal(tmp_path):
 @pytest.mark.parametrize("how", ["--batch", "--jobs=3"])
 def test_a_verdict_alone_is_scored(tmp_path, how):
     """Tables are not compared. Verdicts, and what twins do not show, count as ever."""
-    command = [*READER, "planned", how] if how == "--batch" else ["sh", "-c", '"$@" > /dev/null', "sh", *READER, "planned"]
+    command = [*FAKE, "planned", how] if how == "--batch" else ["sh", "-c", '"$@" > /dev/null', "sh", *FAKE, "planned"]
     not_shown = next(vector["id"] for vector in SMALL if vector.get("twin") == "offsets-pair")
     lost = {"after-brace": "wrong", "end-in-literal": "crash", not_shown: "not shown"}
     asked = [*lost, "dtype-all", *(["metadata-one"] if how != "--batch" else [])]
@@ -356,14 +318,9 @@ def test_a_verdict_alone_is_scored(tmp_path, how):
     assert scored["verdict_only"] and "metadata: " not in said.stdout
 
 
-def kinds(scored):
-    """Returns the kind of each answer."""
-    return {name: answer["kind"] for name, answer in scored["answers"].items()}
-
-
 def test_known_failures_are_expected(tmp_path):
     """The exit code is 0 if nothing differs. A change to worse, to better and to another kind is named, and a damaged file."""
-    path, command = tmp_path / "known", [*READER, "planned", "--batch"]
+    path, command = tmp_path / "known", [*FAKE, "planned", "--batch"]
     options = ["--batch", "--timeout=1", *(f"--filter={name}" for name in PLANNED)]
     said, scored = score(tmp_path, [*options, "--write-expect", path], command)
     lost = {name: kind for name, kind in kinds(scored).items() if kind != "right"}
@@ -405,21 +362,6 @@ def test_vectors_are_chosen_by_level_and_pattern():
     assert set(asked) == {"entry-object", invalid["twin"], "after-brace"} and asked[-1] == "after-brace"
 
 
-def test_large_files_are_made_by_their_recipes(tmp_path):
-    said, _ = score(tmp_path, ["--level=large", "--filter=large-two-names-1m"], [*READER, "planned"])
-    assert (said.returncode, said.stderr) == (0, "") and said.stdout.startswith("large            1 of     1\n")
-
-
-@pytest.mark.parametrize("error, code, sentence", [(RuntimeError("no thread"), 2, "no thread"), (KeyboardInterrupt, 130, "interrupted")])
-def test_what_ends_the_runner_is_said(error, code, sentence):
-    """It has asked the reader for ten seconds a file."""
-    with mock.patch.object(asking, "ask_all", side_effect=error) as asked, mock.patch.object(sys, "argv", ["run.py", "--", "false"]):
-        with contextlib.redirect_stderr(io.StringIO()) as said, pytest.raises(SystemExit) as end:
-            runpy.run_path(str(SUITE / "run.py"), run_name="__main__")
-    assert (end.value.code, said.getvalue()) == (code, f"run.py: {sentence}\n")
-    assert asked.call_args[0][0].timeout == 10
-
-
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt_ends_the_readers(tmp_path, sent):
     pid = tmp_path / "pid"
@@ -451,23 +393,3 @@ def test_progress_is_shown_on_a_terminal():
 def test_output_that_cannot_be_written(tmp_path):
     said = run("--filter=d3-array", "--json", tmp_path, "--", "false")
     assert (said.returncode, said.stderr) == (2, f"run.py: {tmp_path} cannot be written: Is a directory\n")
-    read, written = os.pipe()
-    os.close(read)
-    command = [sys.executable, SUITE / "run.py", "--filter=d3-array", "--", "echo", '{"tensors":{}}']
-    said = subprocess.run(command, stdout=written, stderr=subprocess.PIPE, check=False)
-    os.close(written)
-    assert (said.returncode, said.stderr) == (2, b"")
-
-
-def test_a_damaged_suite_is_noticed(tmp_path):
-    copy = tmp_path / "copy"
-    for name in ("runner", "valid", "either"):
-        shutil.copytree(SUITE / name, copy / name)
-    for name in ("run.py", "manifest.json"):
-        shutil.copy(SUITE / name, copy)
-    (copy / "either/d3-array.safetensors").write_bytes(b"")
-    said, _ = score(tmp_path, ["--filter=d3-array"], ["sh", "-c", "echo '{\"tensors\":{}}'"], copy)
-    assert (said.returncode, said.stderr) == (2, "run.py: d3-array: the file is not the one that the manifest means\n")
-    (copy / "either/d3-array.safetensors").unlink()
-    said, _ = score(tmp_path, ["--filter=d3-array"], ["sh", "-c", "echo '{\"tensors\":{}}'"], copy)
-    assert (said.returncode, said.stdout) == (2, "") and "d3-array.safetensors cannot be read: No such file" in said.stderr
