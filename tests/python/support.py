@@ -7,10 +7,11 @@ import struct
 import subprocess
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+OUT = pathlib.Path("out.safetensors")
 
 
 def built(name="safetensors"):
-    """Returns the path of the command, or of a program that is built beside it."""
+    """Returns the path of the command, or of an example that is built beside it."""
     command = os.environ.get("SAFETENSORS_BIN")
     assert command, "SAFETENSORS_BIN is not the command's path; `cargo xtask test python` builds it and the other programs"
     path = pathlib.Path(command).resolve().parent / name
@@ -19,17 +20,10 @@ def built(name="safetensors"):
 
 
 def run(*words, code=0, program=None):
-    """Runs the command, or another program, which must end with this code, or any one; returns what it prints."""
+    """Runs the command, or another program, which must end with this code; returns what it prints."""
     done = subprocess.run([program or built(), *map(str, words)], capture_output=True, check=False)
-    assert code in (done.returncode, None), f"{words}: ended with {done.returncode}: {done.stderr.decode()}"
+    assert done.returncode == code, f"{words}: ended with {done.returncode}: {done.stderr.decode()}"
     return done.stdout
-
-
-def refusal(*words, program=None):
-    """Runs a program that must end with 1, and returns its only line of errors."""
-    done = subprocess.run([program or built(), *map(str, words)], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr.count("\n")) == (1, 1), f"{words}: ended with {done.returncode}: {done.stderr}"
-    return done.stderr
 
 
 def write_model(path, tensors, metadata=None):
@@ -49,6 +43,27 @@ def read_model(path):
     header = json.loads(data[8:end])
     metadata, data = header.pop("__metadata__", {}), data[end:]
     return {name: (one["dtype"], tuple(one["shape"]), data[slice(*one["data_offsets"])]) for name, one in header.items()}, metadata
+
+
+def converted(source, *options):
+    """Converts a file, and returns the tensors and the metadata of the result, as `read_model` does."""
+    run("convert", source, OUT, "--force", *options)
+    return read_model(OUT)
+
+
+def left_out(source):
+    """Returns the values that are not converted, as "PATH KIND"; some of them if there are many."""
+    said = json.loads(run("convert", source, OUT, "--dry-run", "--json", "--force"))
+    return [f"{value['path']} {value['kind']}" for value in said.get("values_left_out", [])]
+
+
+def rejected(source, sentence, what=None, code=1):
+    """Converts a file that must be rejected with this sentence; returns what is said."""
+    done = subprocess.run([built(), "convert", source, OUT, "--force"], capture_output=True, text=True, check=False)
+    said = done.stderr
+    is_sentence = said.count("\n") == 1 and sentence in said
+    assert done.returncode == code and is_sentence, f"{what or source}: {done.returncode}: {said}"
+    return said
 
 
 def exact(one, other):

@@ -1,4 +1,4 @@
-"""Conversions of GGUF are those of gguf-py, bit for bit. The program is the example `gguf` of safetensors-convert."""
+"""What the command makes of GGUF is what gguf-py makes of it, bit for bit."""
 
 import json
 import math
@@ -7,11 +7,10 @@ import pathlib
 import gguf
 import numpy
 import pytest
-import safetensors
-import support
 from gguf import GGMLQuantizationType as Type
 from gguf import GGUFEndian, GGUFReader, GGUFValueType, GGUFWriter
 from gguf.quants import dequantize
+from support import OUT, converted, rejected, run
 
 pytestmark = [pytest.mark.main, pytest.mark.filterwarnings("ignore::RuntimeWarning")]
 
@@ -43,22 +42,6 @@ SCALES = {
 SPECIAL = [0x7C00, 0xFC00, 0x7E00, 0x7E01, 0xFE55, 0x7C01, 0xFD00, 1, 0x8001, 0x3FF, 0, 0x8000, 0x7BFF, 0xFBFF, 0x400]
 # gguf-py cannot change the byte order of the others.
 SWAPPED = {Type.Q4_0: [0], Type.Q8_0: [0], Type.Q4_K: [0, 2], Type.Q6_K: [208], Type.MXFP4: [], Type.NVFP4: []}
-
-
-def run(*words):
-    support.run(*words, program=support.built("examples/gguf"))
-
-
-def refusal(*words):
-    return support.refusal(*words, program=support.built("examples/gguf"))
-
-
-def read(name="out"):
-    """Returns the tensors of a safetensors file as dtype, shape and bytes, and the metadata."""
-    tensors, metadata = support.read_model(pathlib.Path(name))
-    with safetensors.safe_open(name, "np") as file:
-        assert set(file.keys()) == set(tensors)
-    return tensors, metadata
 
 
 def raw(kind, rows, chance, special):
@@ -102,9 +85,8 @@ def test_every_quantised_type_in_every_form(seed, place):
         if kind not in NOT_DEQUANTISED:
             writer.add_tensor(name, data, raw_dtype=kind)
     finish(writer)
-    for form in ["f32", "f16", "bf16"]:
-        run("read", form, "quantised.gguf", "out")
-        tensors, _ = read()
+    for form, options in {"f32": [], "f16": ["--to", "f16"], "bf16": ["--to", "bf16"]}.items():
+        tensors, _ = converted("quantised.gguf", *options)
         for name, (dtype, shape, data) in tensors.items():
             kind, rows, blocks = expected[name]
             floats = dequantize(blocks, kind) if blocks.size else numpy.zeros(rows, numpy.float32)
@@ -126,18 +108,17 @@ def test_raw_blocks_are_kept_and_written_back(place):
             expected[f'"{kind.name}\n\\'] = (kind, data)
             writer.add_tensor(f'"{kind.name}\n\\', data, raw_dtype=kind)
     finish(writer)
-    run("read", "raw", "raw.gguf", "out")
-    tensors, metadata = read()
+    tensors, metadata = converted("raw.gguf", "--keep-blocks")
     assert json.loads(metadata["gguf_types"]) == {name: kind.name for name, (kind, _) in expected.items()}
     assert tensors == {name: ("U8", data.shape, data.tobytes()) for name, (_, data) in expected.items()}
-    run("write", "out", "back.gguf")
+    run("convert", OUT, "back.gguf", "--force")
     assert pathlib.Path("back.gguf").read_bytes() == pathlib.Path("raw.gguf").read_bytes()
     for kind in NOT_DEQUANTISED:
         writer = GGUFWriter("one.gguf", "test")
         writer.add_tensor("t", raw(kind, [BLOCKS[kind][0]], chance, False), raw_dtype=kind)
         finish(writer)
         sentence = f'tensor "t": type {kind.name} cannot be made floats; its blocks can be kept (--keep-blocks)\n'
-        assert refusal("read", "f32", "one.gguf", "none") == sentence
+        rejected("one.gguf", sentence)
 
 
 def finish(writer):
@@ -170,12 +151,10 @@ def test_tensors_that_are_not_quantised_both_ways(order, place):
         writer.add_tensor_info(name, bits.shape, numpy.dtype(numpy.int16), bits.nbytes, raw_dtype=kind)
         writer.tensors[-1][name].tensor = bits.byteswap() if order == GGUFEndian.BIG else bits
     finish(writer)
-    run("read", "f32", "plain.gguf", "out")
-    found, metadata = read()
+    found, metadata = converted("plain.gguf")
     assert found == {name: (NAMES[kind], bits.shape, bits.tobytes()) for name, (kind, bits) in tensors.items()}
-    assert list(found) == list(tensors)
     assert metadata["gguf.general.architecture"] == "string:test"
-    run("write", "out", "back.gguf")
+    run("convert", OUT, "back.gguf", "--force")
     if order == GGUFEndian.LITTLE:
         assert pathlib.Path("back.gguf").read_bytes() == pathlib.Path("plain.gguf").read_bytes()
     for tensor in GGUFReader("back.gguf").tensors:
@@ -196,16 +175,15 @@ def test_quantised_tensors_of_big_endian_files(place):
             blocks[:, offset : offset + 2] = blocks[:, offset : offset + 2][:, ::-1]
         writer.add_tensor(kind.name, blocks.reshape(data.shape), raw_dtype=kind, tensor_endianess=GGUFEndian.BIG)
     finish(writer)
-    for form in ["f32", "raw"]:
-        run("read", form, "big.gguf", "out")
-        tensors, _ = read()
+    for options in [], ["--keep-blocks"]:
+        tensors, _ = converted("big.gguf", *options)
         for name, (kind, data) in expected.items():
-            assert tensors[name][2] == (data if form == "raw" else dequantize(data, kind)).tobytes(), name
+            assert tensors[name][2] == (data if options else dequantize(data, kind)).tobytes(), name
     writer = GGUFWriter("big.gguf", "test", endianess=GGUFEndian.BIG)
     writer.add_tensor("t", raw(Type.Q5_0, [32], chance, False), raw_dtype=Type.Q5_0, tensor_endianess=GGUFEndian.BIG)
     finish(writer)
     sentence = 'tensor "t": the byte order of type Q5_0 in big-endian files is unknown\n'
-    assert refusal("read", "f32", "big.gguf", "none") == sentence
+    rejected("big.gguf", sentence)
 
 
 METADATA = [
@@ -247,19 +225,17 @@ def test_metadata_of_every_type_both_ways(order, place):
         writer.add_key_value(f"of {kind.name}", [value, value + 1], GGUFValueType.ARRAY, kind)
     writer.add_tensor("t", numpy.zeros(3, numpy.float32))
     finish(writer)
-    run("read", "f32", "meta.gguf", "out")
-    found = read()[1]
+    _, found = converted("meta.gguf")
     assert {key: found[f"gguf.{key}"] for key, *_ in METADATA} == {key: text for key, _, _, text in METADATA}
     assert found["gguf.of UINT64"] == "array:uint64[10,11]"
-    run("write", "out", "back.gguf")
+    run("convert", OUT, "back.gguf", "--force")
     if order == GGUFEndian.LITTLE:
         assert pathlib.Path("back.gguf").read_bytes() == pathlib.Path("meta.gguf").read_bytes()
     fields = {name: field.parts for name, field in GGUFReader("back.gguf").fields.items()}
     for name, field in GGUFReader("meta.gguf").fields.items():
         if "nan" not in name and name != "floats":
             assert [part.tolist() for part in fields[name]] == [part.tolist() for part in field.parts], name
-    run("read", "plain", "meta.gguf", "out")
-    assert read()[1] == {}
+    assert converted("meta.gguf", "--no-metadata")[1] == {}
 
 
 def test_other_alignments_and_no_tensors(place):
@@ -271,6 +247,6 @@ def test_other_alignments_and_no_tensors(place):
     finish(writer)
     finish(GGUFWriter("none.gguf", "test"))
     for name in ["aligned.gguf", "none.gguf"]:
-        run("read", "f32", name, "out")
-        run("write", "out", "back.gguf")
+        converted(name)
+        run("convert", OUT, "back.gguf", "--force")
         assert pathlib.Path("back.gguf").read_bytes() == pathlib.Path(name).read_bytes(), name
