@@ -87,7 +87,13 @@ fn bytes(place: &Place, name: &str) -> Vec<u8> {
 
 #[test]
 fn layers_become_rows_of_outputs() {
-    for (from, tensors) in [("gptq", gptq(1)), ("gptq-v2", gptq(0)), ("awq", awq())] {
+    let cases = [("gptq", gptq(1), 2), ("gptq-v2", gptq(0), 2), ("awq", awq(), 2), ("gptq", gptq(1), 4)];
+    for (from, mut tensors, width) in cases {
+        if width == 4 {
+            let (halves, _) = tensors[2].3.as_chunks::<2>();
+            let wide = halves.iter().flat_map(|half| [0, 0, half[0], half[1]]).collect();
+            (tensors[2].1, tensors[2].3) = ("F32", wide);
+        }
         let place = Place::new();
         put(&place, &tensors);
         let run = place.run(["quant", "m", "--from", from, "-o", "out"]);
@@ -105,7 +111,8 @@ fn layers_become_rows_of_outputs() {
             }
             for group in 0..GROUPS {
                 let at = output * GROUPS + group;
-                assert_eq!(scales[2 * at..2 * at + 2], scale(output, group).to_le_bytes(), "{from}");
+                let end = width * (at + 1);
+                assert_eq!(scales[end - 2..end], scale(output, group).to_le_bytes(), "{from}");
                 assert_eq!(u32::from(zeros[at]), zero(output, group), "{from}");
             }
         }

@@ -1,6 +1,6 @@
 """What the command makes of values is what numpy, ml_dtypes and safetensors make of them.
 
-Casts are compared bit for bit, arrays in every form that numpy writes, texts by reading them back, slices by numpy's own.
+Casts are compared bit for bit, arrays in every form that numpy writes, texts by reading them back.
 """
 
 import fractions
@@ -259,42 +259,6 @@ def test_large_arrays_are_turned(place):
     for array in (large, deep):
         numpy.savez("a.npz", a=numpy.asfortranarray(array))
         assert exact(converted("a.npz"), array.astype(array.dtype.newbyteorder("<"), order="C"))
-
-
-def random_spec(dice, shape):
-    """Returns an index of numpy, and the command's spelling of it."""
-    parts, spelled = [], []
-    front = dice.randint(0, len(shape))
-    behind = dice.randint(front, len(shape))
-    for axis, size in enumerate(shape):
-        if axis == front:
-            parts.append(...)
-            spelled.append("...")
-        if front <= axis < behind:
-            continue
-        if size and dice.random() < 0.3:
-            index = dice.randrange(-size, size)
-            parts.append(index)
-            spelled.append(str(index))
-        else:
-            ends = [dice.choice([None, dice.randint(-size - 2, size + 2)]) for _ in range(2)]
-            step = dice.choice([None, 1, 2, 3])
-            parts.append(slice(*ends, step))
-            spelled.append(":".join("" if part is None else str(part) for part in [*ends, step]))
-    return tuple(parts), ",".join(spelled)
-
-
-def test_slices(place, dice):
-    for _ in range(150):
-        dtype = dice.choice(sorted(NUMPY))
-        array = random_array(dice, TYPES[dtype], random_shape(dice))
-        write(dtype, array)
-        parts, spec = random_spec(dice, array.shape)
-        theirs = numpy.asarray(array[parts])
-        run("slice", SOURCE, f"a={spec}", "-o", RESULT, "--force")
-        assert exact(read(RESULT)["a"], theirs), f"slice {spec} of {array.shape}"
-        ours = numpy.load(io.BytesIO(run("cat", SOURCE, "a", f"--slice={spec}", "--format", "npy")))
-        assert exact(ours, theirs), f"cat {spec} of {array.shape}"
 
 
 WORDS = {"nan": float("nan"), "inf": float("inf"), "nanj": complex(0, float("nan")), "infj": complex(0, float("inf"))}
