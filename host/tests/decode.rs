@@ -1,7 +1,7 @@
 //! `safetensors decode`, the conformance runner protocol. `every_vector` compares what it says about each
 //! vector: names, metadata and digests.
 
-use crate::support::{Place, file, sound, sum};
+use crate::support::{Place, file, sum};
 use serde_json::{Value, json};
 
 fn accepted(contents: &[u8]) -> Value {
@@ -35,12 +35,4 @@ fn shapes_of_any_rank_and_names_of_any_length() {
     assert_eq!(decoded["tensors"][&name]["shape"].as_array().map(Vec::len), Some(rank));
     let header = r#"{"a":{"dtype":"U8","shape":[18446744073709551615,0],"data_offsets":[0,0]}}"#;
     assert_eq!(accepted(&file(header, b""))["tensors"]["a"]["shape"], json!([u64::MAX, 0]));
-}
-
-#[test]
-fn a_file_argument_is_read() {
-    let place = Place::new();
-    place.put("m", &sound());
-    assert_eq!(place.done(["decode", "m"]), place.run_piped(["decode"], &sound()));
-    place.refuses("decode gone", 2, "gone: cannot be read: no such file or directory");
 }
