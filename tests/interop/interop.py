@@ -29,8 +29,6 @@ NAMES = {
 }
 # The elements of these are narrower than a byte in a file, and a byte in the arrays of ml_dtypes.
 NARROW = {"F4": 4, "F6_E2M3": 6, "F6_E3M2": 6}
-# Longer errors are cut.
-LONGEST = 160
 
 
 def numpy_array(dtype, shape, data):
@@ -163,8 +161,7 @@ def sentence(error):
     while error.__cause__ or error.__context__:
         error = error.__cause__ or error.__context__
     words = " ".join(f"{type(error).__name__}: {error}".split())
-    words = words.replace(f"{HERE}/", "").replace(f"{sys.prefix}/", "")
-    return words if len(words) <= LONGEST else words[:LONGEST].rsplit(" ", 1)[0] + " …"
+    return words.replace(f"{HERE}/", "").replace(f"{sys.prefix}/", "")
 
 
 def attempt(run):

@@ -7,9 +7,6 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-/// Longer errors are cut.
-const LONGEST: usize = 160;
-
 /// An array: of a dtype of the format in `values.json`, of one of the framework in its results.
 pub struct Array {
     pub dtype: String,
@@ -80,29 +77,14 @@ fn values(here: &Path) -> BTreeMap<String, Array> {
     values.iter().map(|(name, value)| (name.clone(), array(value))).collect()
 }
 
-/// Returns the words of an error in one line.
-fn sentence(error: &str) -> String {
-    let words = error.split_whitespace().collect::<Vec<_>>().join(" ");
-    match words.char_indices().nth(LONGEST) {
-        None => words,
-        Some((end, _)) => format!("{} …", words[..end].rsplit_once(' ').map_or("", |(start, _)| start)),
-    }
-}
-
+/// Returns the array, or the words of the error in one line.
 fn attempt(run: impl FnOnce() -> Result<Array, String>) -> Value {
-    let panicked = |panic: Box<dyn std::any::Any + Send>| {
-        let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
-        Err(format!(
-            "panic: {}",
-            text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default()
-        ))
-    };
-    match catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(panicked) {
+    match catch_unwind(AssertUnwindSafe(run)).unwrap_or(Err("panic".to_owned())) {
         Ok(Array { dtype, shape, bytes }) => {
             let bytes: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
             json!({ "dtype": dtype, "shape": shape, "bytes": bytes })
         }
-        Err(error) => json!({ "error": sentence(&error) }),
+        Err(error) => json!({ "error": error.split_whitespace().collect::<Vec<_>>().join(" ") }),
     }
 }
 
