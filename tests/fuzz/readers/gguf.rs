@@ -2,11 +2,13 @@
 //! is written, and read back with the same tensors and metadata.
 #![no_main]
 
+mod common;
+
+use common::file_of;
 use libfuzzer_sys::fuzz_target;
 use safetensors_convert::gguf::{Gguf, Options, Plan};
 use safetensors_convert::{Tensor, TensorSource};
-use std::fs::File;
-use std::io::{Read, Seek, Write};
+use std::io::Read;
 
 fuzz_target!(|bytes: &[u8]| {
     read(bytes, &Options { keep_blocks: false, without_metadata: true });
@@ -30,21 +32,9 @@ fn read(bytes: &[u8], options: &Options) -> Option<(Gguf, Vec<Vec<u8>>)> {
         let mut elements = Vec::new();
         let read = source.read(index).and_then(|mut reader| reader.read_to_end(&mut elements));
         read.expect("the file has them");
-        assert_eq!(Some(elements.len() as u64), len(tensor));
+        assert_eq!(elements.len() as u64, tensor.byte_len());
         elements
     });
     let elements = elements.collect();
     Some((source, elements))
-}
-
-fn len(tensor: &Tensor) -> Option<u64> {
-    let product = tensor.dims.iter().try_fold(1u64, |product, &dim| product.checked_mul(dim))?;
-    Some(product * u64::from(tensor.dtype.bits()) / 8)
-}
-
-/// Returns a file with these bytes, which has no name.
-fn file_of(bytes: &[u8]) -> File {
-    let mut file = tempfile::tempfile().expect("a temporary file");
-    file.write_all(bytes).and_then(|()| file.rewind()).expect("enough space");
-    file
 }

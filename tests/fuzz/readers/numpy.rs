@@ -5,12 +5,14 @@
 //! archive, stored or deflated; or the header of an array after its length, and the elements.
 #![no_main]
 
+mod common;
+
+use common::{check, file_of};
 use libfuzzer_sys::fuzz_target;
 use safetensors_convert::numpy::{Arrays, Header};
 use safetensors_convert::zip::Archive;
 use safetensors_convert::{Tensor, TensorSource};
-use std::fs::File;
-use std::io::{self, ErrorKind, Read, Seek, Write};
+use std::io::{self, Read};
 
 /// The number of tensors that are read, and the number of bytes of each: deflated ones can be far larger than
 /// the file.
@@ -52,7 +54,7 @@ fn come_back(tensor: &Tensor, bytes: &[u8]) {
     let Some(header) = Header::spelled(tensor.dtype, &tensor.dims) else { return };
     let written = file_of(&[&header, bytes].concat());
     let arrays = Arrays::open_one(written, &tensor.name).expect("an array that has been written");
-    assert_eq!(arrays.tensors(), [tensor.clone()]);
+    assert_eq!(arrays.tensors(), std::slice::from_ref(tensor));
     assert_eq!(read(&arrays, 0).expect("the file has them"), bytes);
 }
 
@@ -60,12 +62,6 @@ fn read(arrays: &Arrays, index: usize) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     arrays.read(index)?.take(BYTES).read_to_end(&mut bytes)?;
     Ok(bytes)
-}
-
-/// Errors are about the file, not about the system.
-fn check(error: &io::Error) {
-    let is_known = matches!(error.kind(), ErrorKind::InvalidData | ErrorKind::QuotaExceeded);
-    assert!(is_known, "{error:?}");
 }
 
 fn archive(array: &[u8], is_deflated: bool) -> Vec<u8> {
@@ -81,11 +77,4 @@ fn array(rest: &[u8]) -> Vec<u8> {
     let (header, elements) = text.split_at(usize::from(len).min(text.len()));
     let len = (header.len() as u32).to_le_bytes();
     [b"\x93NUMPY\x02\0", &len[..], header, elements].concat()
-}
-
-/// Returns a file with these bytes, which has no name.
-fn file_of(bytes: &[u8]) -> File {
-    let mut file = tempfile::tempfile().expect("a temporary file");
-    file.write_all(bytes).and_then(|()| file.rewind()).expect("enough space");
-    file
 }

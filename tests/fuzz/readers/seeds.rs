@@ -69,14 +69,8 @@ fn gguf() -> Vec<Vec<u8>> {
 fn numpy() -> Vec<Vec<u8>> {
     let mut seeds = Vec::new();
     for descr in ["'|b1'", "'<f4'", "'>u2'", "'<V2'", "'<f1'", "'>c8'", "'|O'", "[('a', '<f4')]"] {
-        for (order, shape) in [("False", "(4,)"), ("True", "(2, 2)"), ("False", "()"), ("True", "(0, 3)")] {
-            let count = if shape == "()" {
-                1
-            } else if shape == "(0, 3)" {
-                0
-            } else {
-                4
-            };
+        let shapes = [("False", "(4,)", 4), ("True", "(2, 2)", 4), ("False", "()", 1), ("True", "(0, 3)", 0)];
+        for (order, shape, count) in shapes {
             let width = descr.trim_end_matches('\'').chars().last().and_then(|last| last.to_digit(10));
             let data = vec![1; count * width.unwrap_or(1) as usize];
             let array = made::npy(descr, order, shape, &data);

@@ -4,25 +4,24 @@
 //! and values, each after its length. The checksums of the index are right in the latter two.
 #![no_main]
 
+mod common;
+
+use common::{check, file_of};
 use libfuzzer_sys::fuzz_target;
 use safetensors_convert::TensorSource;
 use safetensors_convert::tensorflow::Checkpoint;
 use std::collections::{BTreeMap, HashSet};
-use std::fs::{File, OpenOptions};
-use std::io::{self, ErrorKind, Read};
+use std::fs::File;
+use std::io::{self, Read};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::LazyLock;
 
 /// The length of each data file.
-const DATA: u64 = 4096;
+const DATA: usize = 4096;
 
-static INDEX: LazyLock<File> = LazyLock::new(|| unnamed("index"));
-static SHARD: LazyLock<File> = LazyLock::new(|| {
-    let file = unnamed("data");
-    file.set_len(DATA).expect("a longer file");
-    file
-});
+static INDEX: LazyLock<File> = LazyLock::new(|| file_of(&[]));
+static SHARD: LazyLock<File> = LazyLock::new(|| file_of(&[0; DATA]));
 
 fuzz_target!(|input: &[u8]| {
     let Some((kind, rest)) = input.split_first() else { return };
@@ -59,19 +58,6 @@ fn read_all(checkpoint: &Checkpoint) {
             Err(error) => check(&error),
         }
     }
-}
-
-/// Errors are about the file, not about the system.
-fn check(error: &io::Error) {
-    let is_known = matches!(error.kind(), ErrorKind::InvalidData | ErrorKind::QuotaExceeded);
-    assert!(is_known, "{error:?}");
-}
-
-fn unnamed(name: &str) -> File {
-    let path = std::env::temp_dir().join(format!("fuzz-tensorflow-{}-{name}", std::process::id()));
-    let file = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(&path);
-    std::fs::remove_file(path).expect("removed");
-    file.expect("a temporary file")
 }
 
 /// Takes keys and values, each after a byte with its length.

@@ -5,13 +5,15 @@
 //! before 1.6.
 #![no_main]
 
+mod common;
+
+use common::{check, file_of};
 use libfuzzer_sys::fuzz_target;
 use safetensors_convert::TensorSource;
 use safetensors_convert::pickle::scan;
 use safetensors_convert::torch::{Checkpoint, Ties};
 use safetensors_convert::zip::Archive;
-use std::fs::File;
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, Read};
 
 /// The number of tensors that are read, and the number of bytes of each: views can be far larger than the
 /// file.
@@ -52,34 +54,14 @@ fn archive(pickle: &[u8], is_deflated: bool) -> Vec<u8> {
 
 /// Returns the number of bytes of the tensors, or `None` if the file is rejected.
 fn convert(bytes: &[u8]) -> Option<u64> {
-    let mut file = temporary();
-    file.write_all(bytes).expect("a file can be written");
-    let checkpoint = match Checkpoint::open_with(file, Ties::Note) {
-        Ok(checkpoint) => checkpoint,
-        Err(error) => {
-            assert!(matches!(error.kind(), ErrorKind::InvalidData | ErrorKind::QuotaExceeded), "{error:?}");
-            return None;
-        }
-    };
+    let checkpoint = Checkpoint::open_with(file_of(bytes), Ties::Note).inspect_err(check).ok()?;
     let mut read = 0;
     for (index, tensor) in checkpoint.tensors().iter().enumerate().take(TENSORS) {
-        let elements = tensor.dims.iter().product::<u64>();
-        let expected = (elements * u64::from(tensor.dtype.bits()) / 8).min(BYTES);
         let mut out = Vec::new();
         let outcome = checkpoint.read(index).and_then(|reader| reader.take(BYTES).read_to_end(&mut out));
-        match outcome {
-            Ok(len) => assert_eq!(len as u64, expected, "{tensor:?}"),
-            Err(error) => {
-                let kind = error.kind();
-                assert!(matches!(kind, ErrorKind::InvalidData | ErrorKind::QuotaExceeded), "{error:?}");
-                return None;
-            }
-        }
-        read += out.len() as u64;
+        let len = outcome.inspect_err(check).ok()? as u64;
+        assert_eq!(len, tensor.byte_len().min(BYTES), "{tensor:?}");
+        read += len;
     }
     Some(read)
-}
-
-fn temporary() -> File {
-    tempfile::tempfile().expect("a temporary file")
 }
