@@ -124,23 +124,3 @@ fn the_shards_of_a_framework_are_one_model() {
         assert_eq!(tensor.reader().read_to_end(&mut buffer).expect("readable"), array.data());
     }
 }
-
-#[cfg(feature = "std")]
-#[test]
-fn a_copy_of_a_file_in_another_order_is_in_order() {
-    use embedded_safetensors::{Model, ReadError};
-    use safetensors_files::ModelEditor;
-    let is_in_order = |file: &[u8]| match Model::open(file, &mut [0; 64]) {
-        Ok(_) => true,
-        Err(ReadError::Format(error)) if error.kind == ErrorKind::OutOfOrder => false,
-        Err(error) => panic!("{error}"),
-    };
-    let [path] = &files("mlx")[..] else { panic!("one file is expected") };
-    assert!(!is_in_order(&fs::read(path).expect("a file")));
-    let copy = std::env::temp_dir().join(format!("in-order-{}.safetensors", std::process::id()));
-    ModelEditor::open(path).expect("valid").save(&copy).expect("writable");
-    let file = fs::read(&copy).expect("written");
-    fs::remove_file(&copy).expect("written");
-    assert!(is_in_order(&file));
-    assert_eq!(arrays(&file), expected("mlx"));
-}
