@@ -1,5 +1,5 @@
 """The templates of readers and writers, the cases of indexes and writers, and the archive of the suite: `run.py` scores
-them. Standard library and pytest only; the compilers of the templates must be installed."""
+them. The compilers of the templates must be installed."""
 
 import json
 import os

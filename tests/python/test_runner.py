@@ -1,5 +1,5 @@
 """The runner of the conformance vectors: it scores a reader with twelve planned wrong answers exactly, and it is right
-about readers that end, hang, flood, fork or follow no protocol. Standard library and pytest only."""
+about readers that end, hang, flood, fork or follow no protocol."""
 
 import contextlib
 import os

@@ -1,5 +1,5 @@
-//! Sentences and exit codes when a model cannot be used. The golden files of the boards have those of files and
-//! of storage.
+//! Sentences and exit codes when a model cannot be used. The golden files of boards show those of bad files
+//! and storage.
 
 use app::{Difference, Event, Failure, FailureSink, Form, ModelLocation, Sink, read_digits};
 use embedded_safetensors::{
