@@ -110,6 +110,15 @@ def test_a_truncated_file_is_an_error_of_the_next_read(saved):
             file.get_slice("b")[1]
 
 
+def test_a_map_for_slices_is_not_used_after_the_file_has_changed(path):
+    module.save_file({"a": np.zeros((100, 100))}, path)
+    with safe_open(path) as file:
+        assert file.get_slice("a")[:, ::2].shape == (100, 50)
+        os.truncate(path, 100)
+        with pytest.raises(SafetensorError, match="changed"):
+            file.get_slice("a")[:, ::2]
+
+
 def test_an_overwrite_during_a_copy_from_a_map_is_an_error(path):
     module.save_file({"a": np.zeros((1 << 13, 1 << 13), np.uint8)}, path)
 
