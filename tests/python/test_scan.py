@@ -17,6 +17,7 @@ import picklescan.scanner
 import pytest
 import torch
 from support import built
+from test_torch_files import forms
 
 pytestmark = pytest.mark.torch
 
@@ -170,11 +171,8 @@ def sound():
         "dtypes": {"a": torch.float16, "b": torch.device("cpu"), "c": {1, 2}, "d": collections.OrderedDict(a=1)},
     }
     for what, value in values.items():
-        for protocol in range(2, 6):
-            for is_zip in [True, False]:
-                data = io.BytesIO()
-                torch.save(value, data, pickle_protocol=protocol, _use_new_zipfile_serialization=is_zip)
-                yield f"{what}, protocol {protocol}, {'archive' if is_zip else 'legacy'}", data.getvalue()
+        for form, data in forms(value):
+            yield f"{what}, {form}", data
 
 
 def ours(path):
