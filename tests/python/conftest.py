@@ -1,6 +1,6 @@
 """Compares the library, the command and the Python package with what others make of the same files.
 
-`cargo xtask test python` sets up the environment `main`, builds the programs, and runs
+`cargo xtask test python` sets up the environment `main`, builds the command, and runs
 `python3 -m pytest tests/python -m main`. The other marks are other environments: pytest.ini.
 """
 

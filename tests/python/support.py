@@ -10,13 +10,11 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 OUT = pathlib.Path("out.safetensors")
 
 
-def built(name="safetensors"):
-    """Returns the path of the command, or of an example that is built beside it."""
+def built():
+    """Returns the path of the command."""
     command = os.environ.get("SAFETENSORS_BIN")
-    assert command, "SAFETENSORS_BIN is not the command's path; `cargo xtask test python` builds it and the other programs"
-    path = pathlib.Path(command).resolve().parent / name
-    assert path.exists(), f"{path} is not built; `cargo xtask test python` builds it"
-    return path
+    assert command, "SAFETENSORS_BIN is not the command's path; `cargo xtask test python` builds it"
+    return pathlib.Path(command).resolve()
 
 
 def run(*words, code=0, program=None):

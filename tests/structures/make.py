@@ -1,7 +1,6 @@
 """Writes files/*.safetensors with the Python package safestructures.
 
-A file that differs only in the order of its metadata, which is random, stays. tests/python/test_structures.py compares
-what `training` returns with a file that the library writes.
+A file that differs only in the order of its metadata, which is random, stays.
 """
 
 import dataclasses
@@ -89,19 +88,6 @@ def parts(file):
     """Returns the header and the data."""
     end = 8 + int.from_bytes(file[:8], "little")
     return json.loads(file[8:end]), file[end:]
-
-
-def same(a, b):
-    """Returns whether two values are equal in types, order and bits."""
-    if type(a) is not type(b):
-        return False
-    if isinstance(a, dict):
-        return list(a) == list(b) and all(same(a[key], b[key]) for key in a)
-    if isinstance(a, (list, tuple)):
-        return len(a) == len(b) and all(map(same, a, b))
-    if isinstance(a, np.ndarray):
-        return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
-    return a == b
 
 
 if __name__ == "__main__":

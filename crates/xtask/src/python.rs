@@ -7,7 +7,7 @@ use crate::machine::Need;
 use crate::process::Run;
 use crate::report::{Outcome, Tally};
 use crate::toolchain::own_cargo;
-use crate::{boards, machine, workspace};
+use crate::{boards, machine, toolchain, workspace};
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -79,16 +79,9 @@ pub fn installed(name: &str) -> Result<PathBuf, String> {
     Ok(python)
 }
 
-/// Builds the command and the other programs that tests run, and returns the command.
-fn programs() -> Result<PathBuf, String> {
-    let words = "build --release --quiet --package safetensors-host --bin safetensors";
-    own_cargo().words(words).words("--package embedded-safestructures --example training").check()?;
-    Ok(workspace::target_dir().join("release/safetensors"))
-}
-
-/// Runs the tests of an environment with the programs and the package as they are now. No test is a failure.
+/// Runs the tests of an environment with the command and the package as they are now. No test is a failure.
 pub fn pytest(name: &str) -> Outcome {
-    let (command, python) = (programs()?, installed(name)?);
+    let (command, python) = (toolchain::command()?, installed(name)?);
     if name == "main" {
         machine::npm("tests/python/huggingface-js")?;
     }
