@@ -693,7 +693,7 @@ impl Fuzz {
         let crc = crc::Crc::<u32>::new(&crc::CRC_32_ISO_HDLC).checksum(file()) ^ u32::from(!is_right);
         let is_ok = match next() % 3 {
             0 => {
-                let is_ok = call!(0, sft_verify_sha256, one.model, lend::<u8>(32), buffer, len);
+                let is_ok = call!(0, sft_verify_sha256, one.model, lend::<[u8; 32]>(1), buffer, len);
                 check!(!is_ok);
                 is_ok
             }

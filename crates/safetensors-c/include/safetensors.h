@@ -207,10 +207,10 @@ static inline sft_storage sft_memory(const void *file, size_t len)
 #if UINTPTR_MAX > 0xFFFFFFFFu
 #define SFT_MODEL_WORDS 9 /* @64 */
 #else
-#define SFT_MODEL_WORDS 8 /* @32 */
+#define SFT_MODEL_WORDS 7 /* @32 */
 #endif
 
-/* An open model. 72 bytes, 64 where pointers have 32 bits. Borrows nothing but the context of its storage. */
+/* An open model. 72 bytes, 56 where pointers have 32 bits. Borrows nothing but the context of its storage. */
 typedef struct sft_model {
     uint64_t private_[SFT_MODEL_WORDS];
 } sft_model;
@@ -313,8 +313,8 @@ sft_status sft_verify_embedded(sft_model *model, void *buffer, size_t len, sft_e
 #define SFT_VERIFIER_WORDS 36 /* @64 */
 #else
 #define SFT_TARGET_WORDS 18   /* @32 */
-#define SFT_RECEIVER_WORDS 31 /* @32 */
-#define SFT_VERIFIER_WORDS 35 /* @32 */
+#define SFT_RECEIVER_WORDS 30 /* @32 */
+#define SFT_VERIFIER_WORDS 34 /* @32 */
 #endif
 
 /* Memory for one target of a receiver. 176 bytes, 144 where pointers have 32 bits. */
@@ -323,7 +323,7 @@ typedef struct sft_target {
 } sft_target;
 
 /* Receives a model that arrives once, in pieces of any size, and copies the requested tensors into memory. 272
- * bytes, 248 where pointers have 32 bits. */
+ * bytes, 240 where pointers have 32 bits. */
 typedef struct sft_receiver {
     uint64_t private_[SFT_RECEIVER_WORDS];
 } sft_receiver;
@@ -363,7 +363,7 @@ sft_status sft_receiver_end(sft_receiver *receiver, sft_error *error);
  * is optional and missing, and before the header is complete. */
 sft_status sft_receiver_tensor(sft_receiver *receiver, size_t target, sft_tensor *tensor, sft_error *error);
 
-/* Does the same as sft_verify_embedded for a file that arrives once, in pieces of any size. 288 bytes, 280 where
+/* Does the same as sft_verify_embedded for a file that arrives once, in pieces of any size. 288 bytes, 272 where
  * pointers have 32 bits. Borrows nothing. Memory: at most 1,152 bytes of stack on a Cortex-M3. */
 typedef struct sft_verifier {
     uint64_t private_[SFT_VERIFIER_WORDS];
@@ -424,8 +424,8 @@ typedef struct sft_pair {
 #define SFT_RECORDER_WORDS 38      /* @64 */
 #define SFT_FILE_RECEIVER_WORDS 47 /* @64 */
 #else
-#define SFT_RECORDER_WORDS 26      /* @32 */
-#define SFT_FILE_RECEIVER_WORDS 40 /* @32 */
+#define SFT_RECORDER_WORDS 25      /* @32 */
+#define SFT_FILE_RECEIVER_WORDS 39 /* @32 */
 #endif
 
 /* The extra words of memory that a recorder of this many tensors and pairs needs:
@@ -433,7 +433,7 @@ typedef struct sft_pair {
  * With neither tensors nor pairs, pass NULL. */
 #define SFT_RECORDER_MEMORY(tensors, pairs) (((5 * (tensors) + 4 * (pairs)) * sizeof(void *) + 7) / 8)
 
-/* Writes a file into a sink. 304 bytes, 208 where pointers have 32 bits. */
+/* Writes a file into a sink. 304 bytes, 200 where pointers have 32 bits. */
 typedef struct sft_recorder {
     uint64_t private_[SFT_RECORDER_WORDS];
 } sft_recorder;
@@ -467,7 +467,7 @@ sft_status sft_recorder_finish(sft_recorder *recorder, sft_error *error);
 
 /* Writes a file that arrives once into a sink, such as a new model into a partition of flash, and validates its
  * header on the way. From begin until the end of finish, the sink has no valid file: also not after a lost
- * line or a power failure. 376 bytes, 320 where pointers have 32 bits. */
+ * line or a power failure. 376 bytes, 312 where pointers have 32 bits. */
 typedef struct sft_file_receiver {
     uint64_t private_[SFT_FILE_RECEIVER_WORDS];
 } sft_file_receiver;

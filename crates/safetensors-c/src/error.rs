@@ -1,14 +1,13 @@
 //! Errors as C sees them.
 
-use crate::object::Tag;
-use crate::pointers::{self, array_mut};
+use crate::pointers::{array_mut, memory};
 use crate::storage::Fault;
 use core::ffi::c_char;
 use core::fmt::{self, Display, Write};
 use core::mem::MaybeUninit;
 use embedded_safetensors::{
     Error, ErrorKind, ReadError, WriteError,
-    error::{Class, QueryIndex},
+    error::Class,
     write::{SpecError, SpecPart},
 };
 
@@ -123,19 +122,66 @@ impl From<WriteError<Fault>> for Cause {
     }
 }
 
+/// What C sees of an error: its status, and the fields of `sft_error`.
+struct Seen {
+    status: Status,
+    at: u64,
+    storage: i32,
+    request: i32,
+}
+
+/// Returns the class of an error as a status.
+const fn status(class: Class) -> Status {
+    match class {
+        Class::File => FILE,
+        Class::Limit => LIMIT,
+        Class::Usage => USAGE,
+    }
+}
+
+/// Returns the class of an error.
+#[inline(never)] // as numbers of 32 bits, its table takes more flash
+fn class(kind: &ErrorKind) -> Class {
+    kind.class()
+}
+
+/// Returns the index of the request, target, tensor or pair that an error is about; -1 if it is about none.
+fn request(kind: &ErrorKind) -> i32 {
+    match *kind {
+        ErrorKind::NotFound { query }
+        | ErrorKind::DtypeMismatch { query, .. }
+        | ErrorKind::RankMismatch { query, .. }
+        | ErrorKind::ShapeMismatch { query, .. } => query.map_or(-1, |query| number(query.get())),
+        ErrorKind::TooManyBytes { tensor, .. }
+        | ErrorKind::ValueType { tensor, .. }
+        | ErrorKind::Incomplete { tensor, .. } => number(tensor),
+        _ => -1,
+    }
+}
+
+/// Returns an index as C sees it.
+fn number(index: impl TryInto<i32>) -> i32 {
+    index.try_into().unwrap_or(-1)
+}
+
 impl Cause {
-    fn status(&self) -> Status {
-        let class = match self {
-            Self::Format(error) => error.kind.class(),
-            Self::Spec(error) => error.kind.class(),
-            Self::Storage(_) | Self::End { .. } | Self::Full { .. } => return STORAGE,
-            Self::Misuse(_) | Self::InTable(..) => return USAGE,
+    fn seen(&self) -> Seen {
+        let (status, at, request) = match self {
+            Self::Format(error) => (status(class(&error.kind)), error.at, request(&error.kind)),
+            Self::Spec(SpecError { kind, part }) => {
+                let (SpecPart::Tensor(index) | SpecPart::Key(index)) = part else {
+                    return Seen { status: status(kind.class()), at: 0, storage: 0, request: -1 };
+                };
+                (status(kind.class()), 0, number(*index))
+            }
+            Self::Storage(fault) => {
+                return Seen { status: STORAGE, at: fault.at, storage: fault.returned(), request: -1 };
+            }
+            Self::End { at } | Self::Full { at } => (STORAGE, *at, -1),
+            Self::Misuse(_) => (USAGE, 0, -1),
+            Self::InTable(.., index) => (USAGE, 0, number(*index)),
         };
-        match class {
-            Class::File => FILE,
-            Class::Limit => LIMIT,
-            Class::Usage => USAGE,
-        }
+        Seen { status, at, storage: 0, request }
     }
 
     fn code(&self) -> &'static str {
@@ -147,35 +193,6 @@ impl Cause {
             Self::Full { .. } => "storage.full",
             Self::Misuse(misuse) | Self::InTable(misuse, ..) => misuse.code(),
         }
-    }
-
-    fn at(&self) -> u64 {
-        match *self {
-            Self::Format(error) => error.at,
-            Self::End { at } | Self::Full { at } => at,
-            Self::Storage(fault) => fault.at,
-            Self::Spec(_) | Self::Misuse(_) | Self::InTable(..) => 0,
-        }
-    }
-
-    /// The number of the request, tensor or pair that the error is about; -1 if it is about none.
-    fn request(&self) -> i32 {
-        let index = match *self {
-            Self::Format(error) => match error.kind {
-                ErrorKind::NotFound { query }
-                | ErrorKind::DtypeMismatch { query, .. }
-                | ErrorKind::RankMismatch { query, .. }
-                | ErrorKind::ShapeMismatch { query, .. } => query.map(QueryIndex::get),
-                ErrorKind::TooManyBytes { tensor, .. }
-                | ErrorKind::ValueType { tensor, .. }
-                | ErrorKind::Incomplete { tensor, .. } => return i32::try_from(tensor).unwrap_or(-1),
-                _ => None,
-            },
-            Self::Spec(SpecError { part: SpecPart::Tensor(index) | SpecPart::Key(index), .. })
-            | Self::InTable(.., index) => Some(index),
-            _ => None,
-        };
-        index.and_then(|index| i32::try_from(index).ok()).unwrap_or(-1)
     }
 }
 
@@ -228,34 +245,29 @@ pub struct ErrorOut {
     pub at: u64,
     pub storage: i32,
     pub request: i32,
-    pub tag: Tag,
-    pub cause: MaybeUninit<Cause>,
+    pub tag: u64,
+    pub outcome: MaybeUninit<Result<(), Cause>>,
 }
 
 crate::abi::fits!(ErrorOut, 64);
+
+/// The tag of an error that was filled in. Memory that C has not initialised has it by chance only.
+const FILLED: u64 = 0x7366_745F_4552_524F;
 
 /// Ends a function: fills in `error` if there is one, and returns the status.
 ///
 /// # Safety
 /// `error` is null, misaligned, or points to an `sft_error`.
 pub unsafe fn end(outcome: Result<(), Cause>, error: *mut ErrorOut) -> Status {
-    let Err(cause) = outcome else {
-        if pointers::check(error).is_ok() {
-            let cause = MaybeUninit::uninit();
-            let none = ErrorOut { at: 0, storage: 0, request: -1, tag: Tag::NONE, cause };
-            // SAFETY: not null and aligned; the rest is the caller's promise.
-            unsafe { error.write(none) };
-        }
-        return OK;
-    };
-    if pointers::check(error).is_ok() {
-        let storage = if let Cause::Storage(fault) = cause { fault.returned() } else { 0 };
-        let (at, request) = (cause.at(), cause.request());
-        let out = ErrorOut { at, storage, request, tag: Tag::ERROR, cause: MaybeUninit::new(cause) };
+    let none = Seen { status: OK, at: 0, storage: 0, request: -1 };
+    let Seen { status, at, storage, request } = outcome.as_ref().map_or_else(Cause::seen, |()| none);
+    if memory(error, 1).check().is_ok() {
+        let tag = if status == OK { 0 } else { FILLED };
+        let outcome = MaybeUninit::new(outcome);
         // SAFETY: not null and aligned; the rest is the caller's promise.
-        unsafe { error.write(out) };
+        unsafe { error.write(ErrorOut { at, storage, request, tag, outcome }) };
     }
-    cause.status()
+    status
 }
 
 /// Returns the cause of an error that was filled in.
@@ -263,13 +275,14 @@ pub unsafe fn end(outcome: Result<(), Cause>, error: *mut ErrorOut) -> Status {
 /// # Safety
 /// As [`end`].
 unsafe fn cause(error: *const ErrorOut) -> Option<Cause> {
-    // SAFETY: the caller's promise. C cannot have changed the cause without breaking the rules of the header.
-    let error = unsafe { pointers::reference(error) }.ok()?;
-    if error.tag != Tag::ERROR {
+    memory(error, 1).check().ok()?;
+    // SAFETY: checked; the rest is the caller's promise.
+    let error = unsafe { &*error };
+    if error.tag != FILLED {
         return None;
     }
-    // SAFETY: the tag is written together with the cause.
-    Some(unsafe { error.cause.assume_init() })
+    // SAFETY: written together with the tag. C cannot have changed it without breaking the rules of the header.
+    unsafe { error.outcome.assume_init() }.err()
 }
 
 /// A text that is cut where the memory ends, and always ends with a 0.
@@ -311,8 +324,11 @@ pub unsafe extern "C" fn sft_error_code(error: *const ErrorOut, text: *mut c_cha
     // First, because the text may be written over the error.
     // SAFETY: the header's rules.
     let code = unsafe { cause(error) }.map_or(NO_ERROR, |cause| cause.code());
-    // SAFETY: the header's rules.
-    let Ok(memory) = (unsafe { array_mut(text.cast::<u8>(), len) }) else { return 0 };
+    if memory(text, len).check().is_err() {
+        return 0;
+    }
+    // SAFETY: checked; the rest is the header's rules.
+    let memory = unsafe { array_mut(text.cast::<u8>(), len) };
     let mut text = Text { memory, len: 0 };
     // A text never fails.
     let _ = text.write_str(code);
@@ -326,8 +342,11 @@ pub unsafe extern "C" fn sft_error_sentence(error: *const ErrorOut, text: *mut c
     // First, because the text may be written over the error.
     // SAFETY: the header's rules.
     let cause = unsafe { cause(error) };
-    // SAFETY: the header's rules.
-    let Ok(memory) = (unsafe { array_mut(text.cast::<u8>(), len) }) else { return 0 };
+    if memory(text, len).check().is_err() {
+        return 0;
+    }
+    // SAFETY: checked; the rest is the header's rules.
+    let memory = unsafe { array_mut(text.cast::<u8>(), len) };
     let mut text = Text { memory, len: 0 };
     // A text never fails.
     let _ = match cause {

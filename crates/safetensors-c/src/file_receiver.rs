@@ -1,16 +1,15 @@
 //! Files that arrive once and are stored.
 
 use crate::error::{Cause, ErrorOut, Status, end};
-use crate::model::lookup;
 use crate::object::Object;
-use crate::pointers::{range, reference};
+use crate::pointers::{array_mut, memory};
 use crate::storage::{Sink, SinkIn};
 use crate::tensors::{Home, Lookup, Request, Tensor};
 use core::ffi::c_void;
 use embedded_safetensors::stream::FileReceiver as Storing;
 
 /// `sft_file_receiver`.
-pub type FileReceiver = Object<State, 0x7366_745F_4652_4356>;
+pub type FileReceiver = Object<State, 0x4652_4356>;
 
 crate::abi::fits!(FileReceiver, crate::abi::words("SFT_FILE_RECEIVER_WORDS"));
 
@@ -31,14 +30,16 @@ impl State {
         let Self { storing, lookup } = self;
         let summary = storing.summary();
         let finished = storing.finish();
-        let stored = summary.filter(|_| finished.is_ok());
-        lookup.end(stored.map(|summary| Home { data_start: summary.data_start, header: 0 }));
+        match summary.filter(|_| finished.is_ok()) {
+            Some(summary) => lookup.end(Home { data_start: summary.data_start, header: 0 }),
+            None => lookup.forget(),
+        }
         Ok(finished.map(drop)?)
     }
 
     /// Gives the file up.
     fn close(self) -> Result<(), Cause> {
-        self.lookup.end(None);
+        self.lookup.forget();
         Ok(())
     }
 }
@@ -57,21 +58,17 @@ pub unsafe extern "C" fn sft_file_receiver_begin(
     buffer_len: usize,
     error: *mut ErrorOut,
 ) -> Status {
+    let others = [memory(receiver, 1), memory(sink, 1), memory(buffer, buffer_len)];
     let begin = || -> Result<State, Cause> {
-        let others = [range(receiver, 1), range(sink, 1)];
         // First, so that no tensor seems to be found after an error.
         // SAFETY: the header's rules.
-        let (mut lookup, buffer) =
-            unsafe { lookup(others, (requests, tensors, count), (buffer.cast(), buffer_len))? };
+        let lookup = unsafe { Lookup::new(others, (requests, tensors, count))? };
+        // SAFETY: checked; the rest is the header's rules.
+        let sink = Sink::new(unsafe { &*sink }).inspect_err(|_| lookup.forget())?;
         // SAFETY: the header's rules.
-        let sink = Sink::new(unsafe { reference(sink)? })?;
-        match Storing::new(sink, file_len, lookup.begin()?, buffer) {
-            Ok(storing) => Ok(State { storing, lookup }),
-            Err(error) => {
-                lookup.end(None);
-                Err(error.into())
-            }
-        }
+        let (queries, buffer) = unsafe { (lookup.queries(), array_mut(buffer.cast::<u8>(), buffer_len)) };
+        let storing = Storing::new(sink, file_len, queries, buffer).inspect_err(|_| lookup.forget())?;
+        Ok(State { storing, lookup })
     };
     // SAFETY: the header's rules.
     unsafe { end(Object::open(receiver, begin), error) }

@@ -2,7 +2,7 @@
 
 use crate::error::{Cause, ErrorOut, Misuse, Status, end};
 use crate::object::Object;
-use crate::pointers::{Range, array, array_mut, check_array, check_disjoint, range, reference, text};
+use crate::pointers::{array_mut, check_all, memory, text};
 use crate::storage::{Fault, Storage, StorageIn};
 use crate::tensors::{Home, Lookup, Request, Tensor};
 use core::ffi::{c_char, c_int, c_void};
@@ -11,7 +11,7 @@ use embedded_safetensors::validate::SortSlot;
 use embedded_safetensors::{Error, ErrorKind, Model as Opened, ReadError};
 
 /// `sft_model`.
-pub type Model = Object<Opened<Storage>, 0x7366_745F_4D4F_444C>;
+pub type Model = Object<Opened<Storage>, 0x4D4F_444C>;
 
 crate::abi::fits!(Model, crate::abi::words("SFT_MODEL_WORDS"));
 
@@ -24,37 +24,16 @@ crate::abi::fits!(Slot, 24);
 ///
 /// # Safety
 /// As [`array_mut`].
-unsafe fn slots<'s>(slots: *mut Slot, count: usize) -> Result<&'s mut [Slot], Misuse> {
+unsafe fn slots<'s>(slots: *mut Slot, count: usize) -> &'s mut [Slot] {
     if count == 0 {
-        return Ok(&mut []);
+        return &mut [];
     }
-    check_array(slots, count)?;
     for index in 0..count {
-        // SAFETY: inside the memory, which is not null and aligned.
+        // SAFETY: inside the memory, which was checked.
         unsafe { slots.add(index).write(SortSlot::EMPTY) };
     }
     // SAFETY: all were written above; the rest is the caller's promise.
-    Ok(unsafe { core::slice::from_raw_parts_mut(slots, count) })
-}
-
-/// Memory that overlaps with none.
-const NOTHING: Range = (0, 0);
-
-/// Returns a lookup, whose tensors are marked as missing, and the window.
-///
-/// # Errors
-/// A pointer is null or misaligned, or two of these overlap.
-///
-/// # Safety
-/// As [`Lookup::new`] and [`array_mut`].
-pub unsafe fn lookup<'w>(
-    [object, storage]: [Range; 2],
-    (requests, tensors, count): (*const Request, *mut Tensor, usize),
-    (window, len): (*mut u8, usize),
-) -> Result<(Lookup<'w>, &'w mut [u8]), Misuse> {
-    check_disjoint(&[object, storage, range(requests, count), range(tensors, count), range(window, len)])?;
-    // SAFETY: the caller's promise.
-    Ok(unsafe { (Lookup::new(requests, tensors, count)?, array_mut(window, len)?) })
+    unsafe { core::slice::from_raw_parts_mut(slots, count) }
 }
 
 /// # Safety
@@ -70,16 +49,20 @@ pub unsafe extern "C" fn sft_open(
     window_len: usize,
     error: *mut ErrorOut,
 ) -> Status {
+    let others = [memory(model, 1), memory(storage, 1), memory(window, window_len)];
     let open = || {
-        let others = [range(model, 1), range(storage, 1)];
         // First, so that no tensor seems to be found after an error.
         // SAFETY: the header's rules.
-        let (mut lookup, window) =
-            unsafe { lookup(others, (requests, tensors, count), (window.cast(), window_len))? };
+        let lookup = unsafe { Lookup::new(others, (requests, tensors, count))? };
+        // SAFETY: checked; the rest is the header's rules.
+        let storage = Storage::new(unsafe { &*storage }).inspect_err(|_| lookup.forget())?;
         // SAFETY: the header's rules.
-        let storage = Storage::new(unsafe { reference(storage)? })?;
-        let outcome = Opened::open_with(storage, lookup.begin()?, window);
-        lookup.end(outcome.as_ref().ok().map(Home::of));
+        let (queries, window) = unsafe { (lookup.queries(), array_mut(window.cast::<u8>(), window_len)) };
+        let outcome = Opened::open_with(storage, queries, window);
+        match &outcome {
+            Ok(model) => lookup.end(Home::of(model)),
+            Err(_) => lookup.forget(),
+        }
         Ok::<_, Cause>(outcome?)
     };
     // SAFETY: the header's rules.
@@ -99,13 +82,14 @@ pub unsafe extern "C" fn sft_open_unordered(
     error: *mut ErrorOut,
 ) -> Status {
     let open = || -> Result<_, Cause> {
-        let memory = [range(slot_memory, slot_count), range(window, window_len)];
-        check_disjoint(&[range(model, 1), range(storage, 1), memory[0], memory[1]])?;
+        let (slots_and_window, this) =
+            ([memory(slot_memory, slot_count), memory(window, window_len)], memory(model, 1));
+        check_all(&[this, memory(storage, 1), slots_and_window[0], slots_and_window[1]])?;
         // SAFETY: the header's rules.
-        let storage = Storage::new(unsafe { reference(storage)? })?;
+        let storage = Storage::new(unsafe { &*storage })?;
         // SAFETY: the header's rules.
         let (slots, window) =
-            unsafe { (slots(slot_memory, slot_count)?, array_mut(window.cast::<u8>(), window_len)?) };
+            unsafe { (slots(slot_memory, slot_count), array_mut(window.cast::<u8>(), window_len)) };
         Ok(Opened::open_unordered(storage, slots, window)?)
     };
     // SAFETY: the header's rules.
@@ -124,13 +108,17 @@ pub unsafe extern "C" fn sft_find(
     window_len: usize,
     error: *mut ErrorOut,
 ) -> Status {
-    let memory = range(model, 1);
+    let others = [memory(model, 1), memory(model, 0), memory(window, window_len)];
     let find = |model: &mut Opened<Storage>| {
         // SAFETY: the header's rules.
-        let (mut lookup, window) =
-            unsafe { lookup([memory, NOTHING], (requests, tensors, count), (window.cast(), window_len))? };
-        let outcome = model.find_all(lookup.begin()?, window);
-        lookup.end(outcome.is_ok().then(|| Home::of(model)));
+        let lookup = unsafe { Lookup::new(others, (requests, tensors, count))? };
+        // SAFETY: the header's rules.
+        let (queries, window) = unsafe { (lookup.queries(), array_mut(window.cast::<u8>(), window_len)) };
+        let outcome = model.find_all(queries, window);
+        match outcome {
+            Ok(()) => lookup.end(Home::of(model)),
+            Err(_) => lookup.forget(),
+        }
         Ok::<_, Cause>(outcome?)
     };
     // SAFETY: the header's rules.
@@ -152,16 +140,18 @@ pub unsafe extern "C" fn sft_for_each(
     window_len: usize,
     error: *mut ErrorOut,
 ) -> Status {
-    let memory = [range(model, 1), range(name, name_len), range(window, window_len)];
+    let all = [memory(model, 1), memory(name, name_len), memory(window, window_len)];
     let list = |model: &mut Opened<Storage>| -> Result<(), Cause> {
         let visit = visit.ok_or(Misuse::Null)?;
-        check_disjoint(&memory)?;
+        check_all(&all)?;
         // SAFETY: the header's rules.
         let (name, window) =
-            unsafe { (array_mut(name.cast::<u8>(), name_len)?, array_mut(window.cast::<u8>(), window_len)?) };
+            unsafe { (array_mut(name.cast::<u8>(), name_len), array_mut(window.cast::<u8>(), window_len)) };
         let home = Home::of(model);
         Ok(model.for_each(name, window, |entry| {
-            let (name, tensor) = (entry.name(), Tensor::of(Some(entry.info), home));
+            let (name, info) = (entry.name(), entry.info);
+            let mut tensor = Tensor::MISSING;
+            tensor.fill(info.shape().dims(), info.dtype(), info.begin()..info.end(), home);
             // SAFETY: the header says what a callback may do.
             unsafe { visit(context, name.as_ptr().cast(), name.len(), &raw const tensor) };
         })?)
@@ -184,16 +174,17 @@ pub unsafe extern "C" fn sft_validate_names(
     window_len: usize,
     error: *mut ErrorOut,
 ) -> Status {
-    let memory =
-        [range(model, 1), range(slot_memory, slot_count), range(text, text_len), range(window, window_len)];
+    let keys = if key.is_null() { 0 } else { 2 };
+    let (slot_array, text_array) = (memory(slot_memory, slot_count), memory(text, text_len));
+    let all = [memory(model, 1), slot_array, text_array, memory(window, window_len), memory(key, keys)];
     let validate = |model: &mut Opened<Storage>| -> Result<(), Cause> {
+        check_all(&all)?;
         // SAFETY: the header's rules.
-        let key = if key.is_null() { [0; 2] } else { *unsafe { reference(key.cast::<[u64; 2]>())? } };
-        check_disjoint(&memory)?;
+        let key = if keys == 0 { [0; 2] } else { unsafe { *key.cast::<[u64; 2]>() } };
         // SAFETY: the header's rules.
         let (slots, text, window) = unsafe {
-            let text = array_mut(text.cast::<u8>(), text_len)?;
-            (slots(slot_memory, slot_count)?, text, array_mut(window.cast::<u8>(), window_len)?)
+            let text = array_mut(text.cast::<u8>(), text_len);
+            (slots(slot_memory, slot_count), text, array_mut(window.cast::<u8>(), window_len))
         };
         Ok(model.validate_names(key, slots, text, window)?)
     };
@@ -226,37 +217,32 @@ pub unsafe extern "C" fn sft_metadata(
     window_len: usize,
     error: *mut ErrorOut,
 ) -> Status {
-    let [this, value_memory, window_memory] = [range(model, 1), range(value, len), range(window, window_len)];
-    let found_memory = range(found, usize::from(!found.is_null()));
-    let find = |model: &mut Opened<Storage>| -> Result<bool, Cause> {
+    let found_array = memory(found, usize::from(!found.is_null()));
+    let (this, value_array, window_array) =
+        (memory(model, 1), memory(value, len), memory(window, window_len));
+    let find = |model: &mut Opened<Storage>| -> Result<(), Cause> {
         // SAFETY: the header's rules.
         let key = unsafe { text(key)? };
-        let key_memory = range(key.as_ptr(), key.len() + 1);
-        check_disjoint(&[this, key_memory, value_memory, window_memory, found_memory])?;
+        check_all(&[this, memory(key.as_ptr(), key.len() + 1), value_array, window_array, found_array])?;
         // SAFETY: the header's rules.
         let (memory, window) =
-            unsafe { (array_mut(value.cast::<u8>(), len)?, array_mut(window.cast::<u8>(), window_len)?) };
+            unsafe { (array_mut(value.cast::<u8>(), len), array_mut(window.cast::<u8>(), window_len)) };
         // There is no memory for the final 0 if there is none at all.
         let Some((end, but_one)) = memory.split_last_mut() else { return Err(Misuse::NoText.into()) };
-        let found = model.metadata_value(key, but_one, window).map_err(with_final_0)?.map(str::as_bytes);
-        if found.is_some_and(|value| value.contains(&0)) {
+        let text = model.metadata_value(key, but_one, window).map_err(with_final_0)?.map(str::as_bytes);
+        if text.is_some_and(|value| value.contains(&0)) {
             return Err(Misuse::Nul.into());
         }
-        let len = found.map(<[u8]>::len);
+        let len = text.map(<[u8]>::len);
         *but_one.get_mut(len.unwrap_or(0)).unwrap_or(end) = 0;
-        Ok(len.is_some())
-    };
-    // SAFETY: the header's rules.
-    let outcome = unsafe { Object::with(model, find) }.and_then(|is_found| {
         if !found.is_null() {
-            crate::pointers::check(found)?;
-            // SAFETY: not null and aligned; the rest is the header's rules.
-            unsafe { found.write(is_found.into()) };
+            // SAFETY: checked; the rest is the header's rules.
+            unsafe { found.write(len.is_some().into()) };
         }
         Ok(())
-    });
+    };
     // SAFETY: the header's rules.
-    unsafe { end(outcome, error) }
+    unsafe { end(Object::with(model, find), error) }
 }
 
 /// Verifies something about a model through the caller's buffer.
@@ -270,12 +256,10 @@ unsafe fn verify(
     error: *mut ErrorOut,
     verify: impl FnOnce(&mut Opened<Storage>, &mut [u8]) -> Result<(), Cause>,
 ) -> Status {
-    let memory = [range(model, 1), range(buffer, len)];
-    let verify = |model: &mut Opened<Storage>| -> Result<(), Cause> {
-        check_disjoint(&memory)?;
+    let verify = |opened: &mut Opened<Storage>| -> Result<(), Cause> {
+        check_all(&[memory(model, 1), memory(buffer, len)])?;
         // SAFETY: the header's rules.
-        let buffer = unsafe { array_mut(buffer.cast::<u8>(), len)? };
-        verify(model, buffer)
+        verify(opened, unsafe { array_mut(buffer.cast::<u8>(), len) })
     };
     // SAFETY: the header's rules.
     unsafe { end(Object::with(model, verify), error) }
@@ -286,18 +270,16 @@ unsafe fn verify(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sft_verify_sha256(
     model: *mut Model,
-    expected: *const u8,
+    expected: *const [u8; 32],
     buffer: *mut c_void,
     len: usize,
     error: *mut ErrorOut,
 ) -> Status {
     // SAFETY: the header's rules.
-    let expected = unsafe { array(expected, 32) };
-    let expected = expected.and_then(|sum| <[u8; 32]>::try_from(sum).map_err(|_| Misuse::TooLong));
-    // SAFETY: the header's rules.
     unsafe {
         verify(model, buffer, len, error, |model, buffer| {
-            Ok(model.verify(Sha256::new(), &expected?, buffer)?)
+            memory(expected, 1).check()?;
+            Ok(model.verify(Sha256::new(), &*expected, buffer)?)
         })
     }
 }

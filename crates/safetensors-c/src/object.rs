@@ -1,32 +1,78 @@
 //! Objects in memory that C owns: what they are is written into their first word, and checked at each call.
 
 use crate::error::{Cause, Misuse};
-use crate::pointers::{array, check, check_disjoint, range};
+use crate::pointers::{Memory, array, check_all, memory};
 use core::mem::MaybeUninit;
 
-/// What an object is. Memory that C has not initialised has one of these by chance only.
-#[derive(Clone, Copy, PartialEq, Eq)]
-#[repr(transparent)]
-pub struct Tag(u64);
+/// What an object is. Memory that C has not initialised has one of these, and its address, by chance only.
+type Tag = u32;
 
-impl Tag {
-    pub const ERROR: Self = Self(0x7366_745F_4552_524F);
-    pub const NONE: Self = Self(0);
-    const OPENING: Self = Self(0x7366_745F_4F50_454E);
-    const BUSY: Self = Self(0x7366_745F_4255_5359);
+const NONE: Tag = 0;
+/// An object that is being opened or used.
+const BUSY: Tag = 0x4255_5359;
+
+/// How an object begins. Not generic, so that all calls share what they check.
+#[repr(C)]
+struct Head {
+    tag: Tag,
+    /// Its own address, so that one that was moved is noticed.
+    address: usize,
+}
+
+impl Head {
+    /// Marks an object as in use. It must be open, as `open` says, or may be any memory if that is
+    /// [`NONE`].
+    ///
+    /// # Errors
+    /// It is null or misaligned; in use by the call that runs this callback; not open.
+    ///
+    /// # Safety
+    /// Otherwise `this` points to an object. No reference into it exists.
+    #[inline(never)] // every function calls it
+    unsafe fn take(this: *mut Self, memory: Memory, open: Tag) -> Result<(), Misuse> {
+        memory.check()?;
+        // SAFETY: not null and aligned. Memory that is not initialised has some value: it comes from C.
+        let (tag, address) =
+            unsafe { ((&raw const (*this).tag).read(), (&raw const (*this).address).read()) };
+        let tag = if address == this.addr() { tag } else { NONE };
+        if tag == BUSY {
+            return Err(Misuse::Reentered);
+        }
+        if open != NONE && tag != open {
+            return Err(Misuse::NotOpen);
+        }
+        // SAFETY: as above.
+        unsafe { this.write(Self { tag: BUSY, address: this.addr() }) };
+        Ok(())
+    }
 }
 
 /// An object with a value of a type. `KIND` distinguishes types.
 #[repr(C)]
-pub struct Object<T, const KIND: u64> {
-    tag: Tag,
-    /// Its own address, so that one that was moved is noticed.
-    address: usize,
+pub struct Object<T, const KIND: u32> {
+    head: Head,
     value: MaybeUninit<T>,
 }
 
-impl<T, const KIND: u64> Object<T, KIND> {
-    const OPEN: Tag = Tag(KIND);
+impl<T, const KIND: u32> Object<T, KIND> {
+    /// # Errors
+    /// As [`Head::take`].
+    ///
+    /// # Safety
+    /// As [`Head::take`].
+    unsafe fn take(this: *mut Self, open: Tag) -> Result<(), Misuse> {
+        // SAFETY: the caller's promise.
+        unsafe { Head::take(this.cast(), memory(this, 1), open) }
+    }
+
+    /// Marks an object that was taken as open, or not.
+    ///
+    /// # Safety
+    /// `this` points to an object. No reference into it exists.
+    unsafe fn leave(this: *mut Self, tag: Tag) {
+        // SAFETY: the caller's promise.
+        unsafe { (&raw mut (*this).head.tag).write(tag) };
+    }
 
     /// Initialises an object with what `open` returns. Meanwhile, and after an error, it is not open.
     ///
@@ -39,25 +85,23 @@ impl<T, const KIND: u64> Object<T, KIND> {
         this: *mut Self,
         open: impl FnOnce() -> Result<T, E>,
     ) -> Result<(), E> {
-        check(this)?;
-        // SAFETY: not null and aligned. Memory that is not initialised has some value: it comes from C.
-        let (tag, address) = unsafe { (&raw mut (*this).tag, &raw mut (*this).address) };
-        // SAFETY: as above.
-        if let (Tag::OPENING | Tag::BUSY, true) = unsafe { (tag.read(), address.read() == this.addr()) } {
-            return Err(Misuse::Reentered.into());
+        // SAFETY: the caller's promise.
+        unsafe { Self::take(this, NONE)? };
+        match open() {
+            Ok(value) => {
+                // SAFETY: it was taken.
+                unsafe {
+                    (&raw mut (*this).value).write(MaybeUninit::new(value));
+                    Self::leave(this, KIND);
+                }
+                Ok(())
+            }
+            Err(error) => {
+                // SAFETY: it was taken.
+                unsafe { Self::leave(this, NONE) };
+                Err(error)
+            }
         }
-        // SAFETY: as above.
-        unsafe { (tag.write(Tag::OPENING), address.write(this.addr())) };
-        let opened = open();
-        // SAFETY: as above.
-        unsafe { tag.write(Tag::NONE) };
-        let value = opened?;
-        // SAFETY: as above.
-        unsafe {
-            (&raw mut (*this).value).write(MaybeUninit::new(value));
-            tag.write(Self::OPEN);
-        }
-        Ok(())
     }
 
     /// Uses an open object. Until `use_it` returns, it cannot be used again.
@@ -71,23 +115,14 @@ impl<T, const KIND: u64> Object<T, KIND> {
         this: *mut Self,
         use_it: impl FnOnce(&mut T) -> Result<R, E>,
     ) -> Result<R, E> {
-        check(this)?;
-        // SAFETY: not null and aligned.
-        let (tag, address) = unsafe { (&raw mut (*this).tag, &raw const (*this).address) };
-        // SAFETY: as above.
-        match unsafe { (tag.read(), address.read() == this.addr()) } {
-            (Tag::BUSY | Tag::OPENING, true) => return Err(Misuse::Reentered.into()),
-            (open, true) if open == Self::OPEN => {}
-            _ => return Err(Misuse::NotOpen.into()),
-        }
-        // SAFETY: as above.
-        unsafe { tag.write(Tag::BUSY) };
+        // SAFETY: the caller's promise.
+        unsafe { Self::take(this, KIND)? };
         // SAFETY: an open object has a value. Nobody else has a reference to it: it would be busy.
         let value = unsafe { &mut (*this).value };
         // SAFETY: as above.
         let outcome = use_it(unsafe { value.assume_init_mut() });
-        // SAFETY: as above.
-        unsafe { tag.write(Self::OPEN) };
+        // SAFETY: it was taken.
+        unsafe { Self::leave(this, KIND) };
         outcome
     }
 
@@ -105,9 +140,9 @@ impl<T, const KIND: u64> Object<T, KIND> {
         use_it: impl FnOnce(&mut T, &[V]) -> Result<(), Cause>,
     ) -> Result<(), Cause> {
         let use_it = |value: &mut T| {
-            check_disjoint(&[range(this, 1), range(values, count)])?;
-            // SAFETY: the caller's promise.
-            use_it(value, unsafe { array(values, count)? })
+            check_all(&[memory(this, 1), memory(values, count)])?;
+            // SAFETY: checked; the rest is the caller's promise.
+            use_it(value, unsafe { array(values, count) })
         };
         // SAFETY: the caller's promise.
         unsafe { Self::with(this, use_it) }
@@ -124,18 +159,12 @@ impl<T, const KIND: u64> Object<T, KIND> {
         this: *mut Self,
         use_it: impl FnOnce(T) -> Result<R, E>,
     ) -> Result<R, E> {
-        let mut finished = false;
-        // SAFETY: the caller's promise. The value is not used again: the tag is erased below.
-        let outcome = unsafe {
-            Self::with(this, |value| {
-                finished = true;
-                use_it(core::ptr::read(value))
-            })
-        };
-        if finished {
-            // SAFETY: not null and aligned, or it would not have been used.
-            unsafe { (&raw mut (*this).tag).write(Tag::NONE) };
-        }
+        // SAFETY: the caller's promise.
+        unsafe { Self::take(this, KIND)? };
+        // SAFETY: an open object has a value, which is not used again.
+        let outcome = use_it(unsafe { (&raw const (*this).value).read().assume_init() });
+        // SAFETY: it was taken.
+        unsafe { Self::leave(this, NONE) };
         outcome
     }
 }

@@ -1,21 +1,13 @@
 //! Bytes and values of tensors.
 
-use crate::error::{Cause, ErrorOut, Misuse, Status, end};
+use crate::error::{Cause, ErrorOut, Status, end};
 use crate::model::Model;
 use crate::object::Object;
-use crate::pointers::{Number, array_mut, check_disjoint, range, reference};
+use crate::pointers::{Number, array_mut, check_all, memory};
 use crate::storage::Storage;
-use crate::tensors::{Home, Tensor};
+use crate::tensors::Tensor;
 use core::ffi::c_void;
-use embedded_safetensors::{Error, ErrorKind, Model as Opened, error::Class, values::Element};
-
-/// Returns the error of a tensor that C passes. If it cannot exist, C has changed it: the file is valid.
-fn of_tensor(error: Error) -> Cause {
-    match error.kind.class() {
-        Class::File => Misuse::Tensor.into(),
-        Class::Limit | Class::Usage => error.into(),
-    }
-}
+use embedded_safetensors::{ErrorKind, Model as Opened, values::Element};
 
 /// # Safety
 /// See the header.
@@ -28,19 +20,17 @@ pub unsafe extern "C" fn sft_read_bytes(
     len: usize,
     error: *mut ErrorOut,
 ) -> Status {
-    let memory = [range(model, 1), range(tensor, 1), range(bytes, len)];
+    let all = [memory(model, 1), memory(tensor, 1), memory(bytes, len)];
     let read = |model: &mut Opened<Storage>| -> Result<(), Cause> {
-        check_disjoint(&memory)?;
+        check_all(&all)?;
         // SAFETY: the header's rules.
-        let (tensor, bytes) = unsafe { (reference(tensor)?, array_mut(bytes.cast::<u8>(), len)?) };
-        let info = tensor.checked(Home::of(model))?;
-        let mut reader = model.reader(&info).map_err(of_tensor)?;
-        let (asked, len) = (offset.saturating_add(bytes.len() as u64), reader.byte_len());
+        let (tensor, bytes) = unsafe { (&*tensor, array_mut(bytes.cast::<u8>(), len)) };
+        let tensor = tensor.checked(model)?;
+        let (asked, len) = (offset.saturating_add(bytes.len() as u64), tensor.bytes());
         if asked > len {
-            return Err(ErrorKind::OutsideTensor { asked, len }.at(tensor.file_end()).into());
+            return Err(ErrorKind::OutsideTensor { asked, len }.at(tensor.offset + len).into());
         }
-        reader.read_at(offset, bytes)?;
-        Ok(())
+        model.source_mut().fill(tensor.offset + offset, bytes)
     };
     // SAFETY: the header's rules.
     unsafe { end(Object::with(model, read), error) }
@@ -58,13 +48,13 @@ unsafe fn values<T: Element + Number, const ROUNDED: bool>(
     count: usize,
     error: *mut ErrorOut,
 ) -> Status {
-    let memory = [range(model, 1), range(tensor, 1), range(out, count)];
+    let all = [memory(model, 1), memory(tensor, 1), memory(out, count)];
     let read = |model: &mut Opened<Storage>| -> Result<(), Cause> {
-        check_disjoint(&memory)?;
+        check_all(&all)?;
         // SAFETY: the header's rules.
-        let (tensor, out) = unsafe { (reference(tensor)?, array_mut(out, count)?) };
-        let info = tensor.checked(Home::of(model))?;
-        let mut values = model.reader(&info).map_err(of_tensor)?.values();
+        let (tensor, out) = unsafe { (&*tensor, array_mut(out, count)) };
+        let tensor = tensor.checked(model)?;
+        let mut values = model.reader(&tensor)?.values();
         values.seek(first)?;
         match ROUNDED {
             true => values.rounded().read_exact(out)?,

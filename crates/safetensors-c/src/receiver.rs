@@ -2,7 +2,7 @@
 
 use crate::error::{Cause, ErrorOut, Misuse, Status, end};
 use crate::object::Object;
-use crate::pointers::{Number, Range, array_mut, check, check_array, check_disjoint, range, reference};
+use crate::pointers::{Memory, Number, array_mut, check_all, memory};
 use crate::tensors::{Home, Request, Tensor};
 use core::ffi::c_void;
 use embedded_safetensors::query::Query;
@@ -15,7 +15,7 @@ pub type Target = One<'static, 'static>;
 crate::abi::fits!(Target, crate::abi::words("SFT_TARGET_WORDS"));
 
 /// `sft_receiver`.
-pub type Receiver = Object<State, 0x7366_745F_5243_5652>;
+pub type Receiver = Object<State, 0x5243_5652>;
 
 crate::abi::fits!(Receiver, crate::abi::words("SFT_RECEIVER_WORDS"));
 
@@ -44,7 +44,7 @@ impl State {
     ///
     /// # Errors
     /// The first piece has arrived, there is no space for another target, or one has some of this memory.
-    fn check(&self, memory: Range) -> Result<(), Misuse> {
+    fn check(&self, aim: Memory) -> Result<(), Misuse> {
         match () {
             () if self.receiving.is_some() => return Err(Misuse::Added),
             () if self.count >= self.capacity => return Err(Misuse::Full),
@@ -53,7 +53,7 @@ impl State {
         for index in 0..self.count {
             // SAFETY: this many were added. No receiver uses them yet.
             let other = unsafe { &*self.targets.add(index) }.memory();
-            check_disjoint(&[memory, range(other.as_ptr(), other.len())])?;
+            check_all(&[aim, memory(other.as_ptr(), other.len())])?;
         }
         Ok(())
     }
@@ -75,10 +75,8 @@ pub unsafe extern "C" fn sft_receiver_begin(
     capacity: usize,
     error: *mut ErrorOut,
 ) -> Status {
-    let memory = [range(receiver, 1), range(targets, capacity)];
     let begin = || -> Result<State, Cause> {
-        check_array(targets, capacity)?;
-        check_disjoint(&memory)?;
+        check_all(&[memory(receiver, 1), memory(targets, capacity)])?;
         Ok(State { targets, count: 0, capacity, receiving: None })
     };
     // SAFETY: the header's rules.
@@ -92,23 +90,19 @@ pub unsafe extern "C" fn sft_receiver_begin(
 unsafe fn add<T: Number + 'static>(
     receiver: *mut Receiver,
     request: *const Request,
-    memory: *mut T,
+    values: *mut T,
     len: usize,
     target: impl FnOnce(Query<'static>, &'static mut [T]) -> Target,
     error: *mut ErrorOut,
 ) -> Status {
-    let [this, request_memory, target_memory] = [range(receiver, 1), range(request, 1), range(memory, len)];
+    let [this, asked, aim] = [memory(receiver, 1), memory(request, 1), memory(values, len)];
     let add = |state: &mut State| -> Result<(), Cause> {
-        check_disjoint(&[this, request_memory, target_memory, range(state.targets, state.capacity)])?;
+        check_all(&[this, asked, aim, memory(state.targets, state.capacity)])?;
         // SAFETY: the header's rules: what is lent lives as long as the receiver is used.
-        let (query, memory) = unsafe {
-            let request: &'static Request = reference(request)?;
-            let query = request.query()?;
-            check_array(memory, len)?;
-            state.check(target_memory)?;
-            (query, array_mut(memory, len)?)
-        };
-        state.add(target(query, memory));
+        let query = unsafe { (*request).query()? };
+        state.check(aim)?;
+        // SAFETY: as above.
+        state.add(target(query, unsafe { array_mut(values, len) }));
         Ok(())
     };
     // SAFETY: the header's rules.
@@ -218,18 +212,20 @@ pub unsafe extern "C" fn sft_receiver_tensor(
     tensor: *mut Tensor,
     error: *mut ErrorOut,
 ) -> Status {
-    let this = range(receiver, 1);
     let find = |state: &mut State| -> Result<(), Cause> {
-        check(tensor)?;
-        check_disjoint(&[this, range(tensor, 1)])?;
+        check_all(&[memory(receiver, 1), memory(tensor, 1)])?;
         if target >= state.count {
             return Err(Misuse::Full.into());
         }
         let info = state.receiving.as_ref().and_then(|receiver| receiver.targets().get(target)?.info());
         let summary = state.receiving.as_ref().and_then(Receiving::summary);
         let home = Home { data_start: summary.map_or(0, |summary| summary.data_start), header: 0 };
-        // SAFETY: not null and aligned; the rest is the header's rules.
-        unsafe { tensor.write(Tensor::of(info, home)) };
+        let mut found = Tensor::MISSING;
+        if let Some(info) = info {
+            found.fill(info.shape().dims(), info.dtype(), info.begin()..info.end(), home);
+        }
+        // SAFETY: checked; the rest is the header's rules.
+        unsafe { tensor.write(found) };
         Ok(())
     };
     // SAFETY: the header's rules.

@@ -2,7 +2,7 @@
 
 use crate::error::{Cause, ErrorOut, Misuse, Status, end};
 use crate::object::Object;
-use crate::pointers::{Number, array, array_mut, check, check_array, check_disjoint, range, reference, text};
+use crate::pointers::{Number, array, array_mut, check_all, memory, text};
 use crate::storage::{Fault, Sink, SinkIn};
 use crate::tensors::dtype;
 use core::ffi::{c_char, c_void};
@@ -14,7 +14,7 @@ use embedded_safetensors::write::{FileSpec, Placement, Recording, TensorSpec, Wr
 type Writing = Writer<'static, Recording<'static, Sink>>;
 
 /// `sft_recorder`.
-pub type Recorder = Object<Writing, 0x7366_745F_5245_4344>;
+pub type Recorder = Object<Writing, 0x5245_4344>;
 
 crate::abi::fits!(Recorder, crate::abi::words("SFT_RECORDER_WORDS"));
 
@@ -71,10 +71,10 @@ const _: () = assert!(size_of::<TextPair>() == PAIR * size_of::<usize>());
 /// Writes what C describes into its memory, as the library needs it.
 ///
 /// # Errors
-/// A pointer is null or misaligned; the memory is too small; a name, a dtype or a rank is not valid.
+/// The memory is too small; a name, a dtype or a rank is not valid.
 ///
 /// # Safety
-/// The pointers are as the header says.
+/// The pointers were checked, and are as the header says.
 unsafe fn describe(
     (specs, count): (*const Spec, usize),
     (pairs, pair_count): (*const Pair, usize),
@@ -82,14 +82,12 @@ unsafe fn describe(
 ) -> Result<FileSpec<'static>, Cause> {
     // SAFETY: the caller's promise.
     let (specs, pairs) =
-        unsafe { (array::<'static, Spec>(specs, count)?, array::<'static, Pair>(pairs, pair_count)?) };
+        unsafe { (array::<'static, Spec>(specs, count), array::<'static, Pair>(pairs, pair_count)) };
     // Neither overflows: the arrays themselves have more bytes.
     let needed = count.wrapping_mul(TENSOR).wrapping_add(pair_count.wrapping_mul(PAIR));
     if needed == 0 {
         return Ok(FileSpec::new(&[]));
     }
-    check(memory)?;
-    check_array(memory, words)?;
     if needed.div_ceil(8 / size_of::<usize>()) > words {
         return Err(Misuse::Memory.into());
     }
@@ -126,25 +124,25 @@ pub unsafe extern "C" fn sft_recorder_begin(
     count: usize,
     pairs: *const Pair,
     pair_count: usize,
-    memory: *mut u64,
-    words: usize,
+    words: *mut u64,
+    word_count: usize,
     buffer: *mut c_void,
     buffer_len: usize,
     error: *mut ErrorOut,
 ) -> Status {
     let begin = || -> Result<Writing, Cause> {
-        check_disjoint(&[
-            range(recorder, 1),
-            range(sink, 1),
-            range(specs, count),
-            range(pairs, pair_count),
-            range(memory, words),
-            range(buffer, buffer_len),
+        check_all(&[
+            memory(recorder, 1),
+            memory(sink, 1),
+            memory(specs, count),
+            memory(pairs, pair_count),
+            memory(words, word_count),
+            memory(buffer, buffer_len),
         ])?;
         // SAFETY: the header's rules.
         let (sink, file, buffer) = unsafe {
-            let file = describe((specs, count), (pairs, pair_count), (memory, words))?;
-            (Sink::new(reference(sink)?)?, file, array_mut(buffer.cast::<u8>(), buffer_len)?)
+            let file = describe((specs, count), (pairs, pair_count), (words, word_count))?;
+            (Sink::new(&*sink)?, file, array_mut(buffer.cast::<u8>(), buffer_len))
         };
         let unit = u32::try_from(sink.unit_len()).map_err(|_| Misuse::Storage)?;
         let plan = file.with_placement(Placement::Start(unit.max(8))).plan()?;

@@ -1,7 +1,7 @@
 //! Storage and sinks that are callbacks.
 
-use crate::error::Misuse;
-use crate::pointers::check_array;
+use crate::error::{Cause, Misuse};
+use crate::pointers::memory;
 use core::ffi::c_void;
 use core::fmt;
 use embedded_safetensors::{ReadAt, WriteAt, WriteError, io::FileLen};
@@ -98,16 +98,35 @@ impl Storage {
     /// # Errors
     /// It has no callback, or a length of an unknown kind.
     pub fn new(storage: &StorageIn) -> Result<Self, Misuse> {
-        let StorageIn { read, context, len, len_is } = *storage;
-        match (len_is, read) {
-            (EXACT | AT_MOST | UNKNOWN, Some(_)) => {}
-            (MEMORY, _) => {
-                let len = usize::try_from(len).map_err(|_| Misuse::TooLong)?;
-                check_array(context.cast::<u8>(), len)?;
+        let mut storage = *storage;
+        match storage.len_is {
+            MEMORY => {
+                let len = usize::try_from(storage.len).map_err(|_| Misuse::TooLong)?;
+                memory(storage.context, len).check()?;
+                storage.read = None;
+                return Ok(Self(storage));
             }
-            _ => return Err(Misuse::Storage),
+            UNKNOWN => storage.len = u64::MAX,
+            EXACT | AT_MOST => {}
+            _ => storage.read = None,
         }
-        Ok(Self(*storage))
+        if storage.read.is_some() { Ok(Self(storage)) } else { Err(Misuse::Storage) }
+    }
+
+    /// Fills `bytes` from byte `offset` of the file on.
+    ///
+    /// # Errors
+    /// The callback fails, or the file ends.
+    pub fn fill(&mut self, mut offset: u64, mut bytes: &mut [u8]) -> Result<(), Cause> {
+        while !bytes.is_empty() {
+            let len = self.read_at(offset, bytes).map_err(Cause::Storage)?;
+            if len == 0 {
+                return Err(Cause::End { at: offset });
+            }
+            offset += len as u64;
+            bytes = bytes.get_mut(len..).unwrap_or_default();
+        }
+        Ok(())
     }
 }
 
@@ -115,19 +134,20 @@ impl ReadAt for Storage {
     type Error = Fault;
 
     fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> Result<usize, Fault> {
-        if let Some(mut file) = self.in_memory() {
-            // Memory never fails.
-            return Ok(file.read_at(offset, buffer).unwrap_or_default());
-        }
         // What follows is not part of the file, and may belong to something else.
-        let left = if self.0.len_is == UNKNOWN { u64::MAX } else { self.0.len.saturating_sub(offset) };
-        let most = usize::try_from(left).unwrap_or(MOST).min(MOST);
-        let (Some(read), asked) = (self.0.read, buffer.len().min(most)) else { return Ok(0) };
+        let left = usize::try_from(self.0.len.saturating_sub(offset)).unwrap_or(MOST);
+        let (asked, to) = (buffer.len().min(left).min(MOST), buffer.as_mut_ptr());
         if asked == 0 {
             return Ok(0);
         }
+        let Some(read) = self.0.read else {
+            let begin = usize::try_from(offset).unwrap_or_default();
+            // SAFETY: checked by `new`: the file has these bytes.
+            unsafe { self.0.context.cast::<u8>().add(begin).copy_to_nonoverlapping(to, asked) };
+            return Ok(asked);
+        };
         // SAFETY: the header says what a callback may do; the buffer has that many bytes.
-        let returned = unsafe { read(self.0.context, offset, buffer.as_mut_ptr().cast(), asked) };
+        let returned = unsafe { read(self.0.context, offset, to.cast(), asked) };
         count(returned, asked, offset)
     }
 

@@ -1,12 +1,14 @@
 //! Requests, tensors and dtypes as C sees them.
 
 use crate::error::{Cause, Misuse};
-use crate::pointers::{array, check_array, text};
+use crate::pointers::{Memory, array, check_all, memory, text};
 use crate::storage::Storage;
 use core::ffi::c_char;
+use core::marker::PhantomData;
+use core::ops::Range;
 use embedded_safetensors::query::Query;
 use embedded_safetensors::tensor::{Located, Location, MAX_RANK};
-use embedded_safetensors::{Dtype, Error, Model, Shape, TensorInfo};
+use embedded_safetensors::{Dtype, Error, ErrorKind, Model, Shape, TensorInfo};
 
 /// How many dtypes the header has, in the order of the library.
 const DTYPES: usize = 22;
@@ -22,20 +24,15 @@ pub fn dtype(bits: u32) -> Result<Dtype, Misuse> {
     dtype.copied().filter(|_| bits.is_power_of_two()).ok_or(Misuse::Dtype)
 }
 
-/// Returns the dtypes of a set, the first one also in place of each that is not in it.
-///
-/// # Errors
-/// There is none, or one that is unknown.
-fn dtypes(bits: u32) -> Result<[Dtype; DTYPES], Misuse> {
-    let first = Dtype::ALL.get(bits.trailing_zeros() as usize).filter(|_| bits >> DTYPES == 0);
-    let first = *first.ok_or(Misuse::Dtype)?;
-    let in_set = |dtype: &Dtype| bits & bit(*dtype) != 0;
-    Ok(core::array::from_fn(|index| Dtype::ALL.get(index).copied().filter(in_set).unwrap_or(first)))
-}
-
 /// Returns the bit of a dtype.
 const fn bit(dtype: Dtype) -> u32 {
     1 << dtype as u32
+}
+
+/// Returns how many elements a tensor has, if the number fits.
+#[inline(never)] // 64-bit numbers take much flash
+fn elements(dims: &[u64]) -> Option<u64> {
+    dims.iter().try_fold(1, |elements: u64, dim| elements.checked_mul(*dim))
 }
 
 /// `sft_request`.
@@ -59,20 +56,22 @@ impl Request {
     /// # Safety
     /// The name is a string, or null. It and the request live as long as the query is used.
     pub unsafe fn query(&self) -> Result<Query<'_>, Misuse> {
-        let dims = match self.rank {
-            ANY_RANK => None,
-            rank => Some(self.shape.get(..rank.into()).ok_or(Misuse::Rank)?),
-        };
+        let rank = if self.rank == ANY_RANK { 0 } else { self.rank.into() };
+        let dims = self.shape.get(..rank).ok_or(Misuse::Rank)?;
         // SAFETY: the caller's promise.
         let name = unsafe { text(self.name)? };
-        let mut query = if self.optional == 0 { Query::required(name) } else { Query::optional(name) };
-        if self.dtypes != 0 {
-            query = query.dtypes(&dtypes(self.dtypes)?);
+        if self.dtypes >> DTYPES != 0 {
+            return Err(Misuse::Dtype);
         }
-        if let Some(dims) = dims {
-            query = query.shape(dims);
-        }
-        Ok(query)
+        // The first one also in place of each that is not in the set.
+        let (set, first) = (self.dtypes, self.dtypes.trailing_zeros() as usize);
+        let dtypes: [Dtype; DTYPES] = core::array::from_fn(|index| {
+            let index = if set == 0 || set >> index & 1 != 0 { index } else { first };
+            Dtype::ALL.get(index).copied().unwrap_or(Dtype::BOOL)
+        });
+        let query = if self.optional == 0 { Query::required(name) } else { Query::optional(name) };
+        let query = query.dtypes(&dtypes);
+        Ok(if self.rank == ANY_RANK { query } else { query.shape(dims) })
     }
 }
 
@@ -106,52 +105,48 @@ crate::abi::fits!(Tensor, 128);
 const _: () = assert!(size_of::<Query<'_>>() <= size_of::<Tensor>(), "a query fits where its result will be");
 
 impl Tensor {
-    const MISSING: Self =
+    pub const MISSING: Self =
         Self { shape: [0; MAX_RANK], offset: 0, bytes: 0, elements: 0, dtype: 0, rank: 0, private: [0; 4] };
 
-    /// Returns what C sees of a tensor; without one, that it is missing.
-    pub fn of(info: Option<TensorInfo>, home: Home) -> Self {
-        let Some(info) = info else { return Self::MISSING };
-        let mut tensor = Self {
-            private: [home.header.into(), 0, 0, 0],
-            offset: home.data_start.wrapping_add(info.begin()),
-            bytes: info.byte_len(),
-            // Validated: the number of elements fits.
-            elements: info.shape().elements().unwrap_or_default(),
-            dtype: bit(info.dtype()),
-            ..Self::MISSING
-        };
-        for (to, dim) in tensor.shape.iter_mut().zip(info.shape().dims()) {
+    /// Describes a tensor with these dimensions and this range of the data; it was missing.
+    pub fn fill(&mut self, dims: &[u64], dtype: Dtype, range: Range<u64>, home: Home) {
+        self.private = [home.header.into(), 0, 0, 0];
+        self.offset = home.data_start.wrapping_add(range.start);
+        self.bytes = range.end.wrapping_sub(range.start);
+        // Validated: the number of elements fits.
+        self.elements = elements(dims).unwrap_or_default();
+        self.dtype = bit(dtype);
+        for (to, dim) in self.shape.iter_mut().zip(dims) {
             *to = *dim;
-            tensor.rank += 1;
+            self.rank += 1;
         }
-        tensor
     }
 
-    /// Returns the offset in the file of the first byte after it, if C has not changed it.
-    pub fn file_end(&self) -> u64 {
-        self.offset.saturating_add(self.bytes)
-    }
-
-    /// Returns the tensor that C passes. It may have changed everything: what it describes is validated when
-    /// it is located.
+    /// Returns the tensor that C passes, which may have changed all of it.
     ///
     /// # Errors
-    /// It is missing, has an impossible dtype or rank, begins before the data, or was found in a model with
-    /// another header.
-    pub fn checked(&self, home: Home) -> Result<Checked<'_>, Misuse> {
+    /// It is missing, cannot exist, was found in a model with another header, or ends after the data.
+    pub fn checked(&self, model: &Model<Storage>) -> Result<Checked<'_>, Cause> {
+        let (home, [header, ..]) = (Home::of(model), self.private);
         if self.dtype == 0 {
-            return Err(Misuse::Missing);
+            return Err(Misuse::Missing.into());
         }
-        let [header, ..] = self.private;
         if header != 0 && header != u64::from(home.header) {
-            return Err(Misuse::Tensor);
+            return Err(Misuse::Tensor.into());
         }
         let rank = usize::try_from(self.rank).unwrap_or(usize::MAX);
-        let dims = self.shape.get(..rank).ok_or(Misuse::Rank)?;
+        let (dims, dtype) = (self.shape.get(..rank).ok_or(Misuse::Rank)?, dtype(self.dtype)?);
+        let bits = elements(dims).and_then(|elements| elements.checked_mul(dtype.bits().into()));
         let begin = self.offset.checked_sub(home.data_start).ok_or(Misuse::Tensor)?;
         let end = begin.checked_add(self.bytes).ok_or(Misuse::Tensor)?;
-        Ok(Checked { dtype: dtype(self.dtype)?, dims, begin, end, offset: self.offset })
+        if bits.is_none() || bits != self.bytes.checked_mul(8) {
+            return Err(Misuse::Tensor.into());
+        }
+        let data_len = model.summary().data_len;
+        if end > data_len {
+            return Err(ErrorKind::OutsideData { end, data_len }.at(home.data_start + data_len).into());
+        }
+        Ok(Checked { dtype, dims, begin, end, offset: self.offset })
     }
 }
 
@@ -161,7 +156,13 @@ pub struct Checked<'t> {
     dims: &'t [u64],
     begin: u64,
     end: u64,
-    offset: u64,
+    pub offset: u64,
+}
+
+impl Checked<'_> {
+    pub fn bytes(&self) -> u64 {
+        self.end - self.begin
+    }
 }
 
 impl Located for Checked<'_> {
@@ -177,84 +178,90 @@ impl Located for Checked<'_> {
 }
 
 /// The memory of tensors, in which queries are while they are looked up.
+#[derive(Clone, Copy)]
 pub struct Lookup<'r> {
     tensors: *mut Tensor,
-    requests: &'r [Request],
+    count: usize,
+    requests: PhantomData<&'r Request>,
 }
 
 impl<'r> Lookup<'r> {
-    /// Marks all tensors as missing until they are found.
+    /// Writes the queries into the memory of the tensors.
     ///
     /// # Errors
-    /// A pointer is null or misaligned.
+    /// A pointer is null or misaligned, or two of these or of the others overlap; a request is not valid:
+    /// then no tensor was found.
     ///
     /// # Safety
     /// `requests` points to `count` requests, and `tensors` to memory for as many tensors that nothing else
-    /// uses, both for as long as this lives. The queries of `begin` are not used after `end`.
-    pub unsafe fn new(requests: *const Request, tensors: *mut Tensor, count: usize) -> Result<Self, Misuse> {
-        check_array(tensors, count)?;
-        for index in 0..count {
-            // SAFETY: inside the memory.
-            unsafe { tensors.add(index).write(Tensor::MISSING) };
+    /// uses, both for as long as this lives.
+    pub unsafe fn new(
+        [object, storage, window]: [Memory; 3],
+        (requests, tensors, count): (*const Request, *mut Tensor, usize),
+    ) -> Result<Self, Cause> {
+        check_all(&[object, storage, window, memory(requests, count), memory(tensors, count)])?;
+        let lookup = Self { tensors, count, requests: PhantomData };
+        lookup.forget();
+        // SAFETY: checked; the rest is the caller's promise.
+        for (index, request) in unsafe { array::<'r, _>(requests, count) }.iter().enumerate() {
+            // SAFETY: requests of C, as the caller promises.
+            match unsafe { request.query() } {
+                // SAFETY: inside the memory, as a query is not larger than a tensor; both are aligned to 8.
+                Ok(query) => unsafe { write(tensors.cast::<Query<'r>>().add(index), &query) },
+                Err(misuse) => {
+                    lookup.forget();
+                    return Err(Cause::InTable(misuse, "requests", index));
+                }
+            }
         }
-        // SAFETY: the caller's promise.
-        Ok(Self { tensors, requests: unsafe { array(requests, count)? } })
+        Ok(lookup)
     }
 
-    /// Writes the queries into the memory.
+    /// Returns the queries.
     ///
-    /// # Errors
-    /// A request is not valid.
-    fn ask(&self) -> Result<(), Cause> {
-        for (index, request) in self.requests.iter().enumerate() {
-            // SAFETY: requests of C, as `new` demands.
-            let query =
-                unsafe { request.query() }.map_err(|misuse| Cause::InTable(misuse, "requests", index))?;
-            // SAFETY: inside the memory, as a query is not larger than a tensor; both are aligned to 8.
-            unsafe { self.tensors.cast::<Query<'r>>().add(index).write(query) };
+    /// # Safety
+    /// Nothing else uses them, and they are not used after [`end`](Self::end) and [`forget`](Self::forget).
+    pub unsafe fn queries(&self) -> &'r mut [Query<'r>] {
+        match self.count {
+            0 => &mut [],
+            // SAFETY: `new` has written all of them; the rest is the caller's promise.
+            count => unsafe { core::slice::from_raw_parts_mut(self.tensors.cast(), count) },
         }
-        Ok(())
+    }
+
+    /// Replaces the queries by their results.
+    pub fn end(self, home: Home) {
+        let queries: *mut Query<'r> = self.tensors.cast();
+        // From the last one: a result is not before its query, and overwrites only those that were read.
+        for index in (0..self.count).rev() {
+            // SAFETY: inside the memory; this query was not overwritten.
+            let query = unsafe { &*queries.add(index) };
+            let mut tensor = Tensor::MISSING;
+            if let Some(info) = query.info() {
+                tensor.fill(query.dims(), info.dtype(), info.begin()..info.end(), home);
+            }
+            // SAFETY: inside the memory.
+            unsafe { write(self.tensors.add(index), &tensor) };
+        }
     }
 
     /// Writes into the memory that no tensor was found.
-    fn forget(&self) {
-        for index in 0..self.requests.len() {
+    pub fn forget(self) {
+        for index in 0..self.count {
             // SAFETY: inside the memory.
             unsafe { self.tensors.add(index).write(Tensor::MISSING) };
-        }
-    }
-
-    /// Writes the queries into the memory, and returns them: once, for use until [`end`](Self::end).
-    ///
-    /// # Errors
-    /// A request is not valid; then no tensor was found.
-    pub fn begin(&mut self) -> Result<&'r mut [Query<'r>], Cause> {
-        if let Err(cause) = self.ask() {
-            self.forget();
-            return Err(cause);
-        }
-        match self.requests.len() {
-            0 => Ok(&mut []),
-            // SAFETY: `ask` has written all of them.
-            count => Ok(unsafe { core::slice::from_raw_parts_mut(self.tensors.cast(), count) }),
-        }
-    }
-
-    /// Replaces the queries by their results: by none after an error, which has no `home`.
-    pub fn end(self, home: Option<Home>) {
-        let queries: *mut Query<'r> = self.tensors.cast();
-        // From the last one: a result is not before its query, and overwrites only those that were read.
-        for index in (0..self.requests.len()).rev() {
-            let tensor = match home {
-                // SAFETY: inside the memory; this query was not overwritten.
-                Some(home) => Tensor::of(unsafe { &*queries.add(index) }.info(), home),
-                None => Tensor::MISSING,
-            };
-            // SAFETY: inside the memory.
-            unsafe { self.tensors.add(index).write(tensor) };
         }
     }
 }
 
 const _: () =
     assert!(align_of::<Query<'_>>() <= align_of::<Tensor>(), "a query can be where its result will be");
+
+/// Writes a value as bytes: for memory that is aligned to 8, ARM programs would link another function.
+///
+/// # Safety
+/// As `write` of the pointer.
+unsafe fn write<T: Copy>(to: *mut T, value: &T) {
+    // SAFETY: the caller's promise.
+    unsafe { core::ptr::from_ref(value).cast::<u8>().copy_to_nonoverlapping(to.cast(), size_of::<T>()) };
+}

@@ -6,7 +6,7 @@ use core::ffi::c_void;
 use embedded_safetensors::integrity::{Sha256, Verifier as Verifying};
 
 /// `sft_verifier`.
-pub type Verifier = Object<Verifying<Sha256>, 0x7366_745F_5645_5249>;
+pub type Verifier = Object<Verifying<Sha256>, 0x5645_5249>;
 
 crate::abi::fits!(Verifier, crate::abi::words("SFT_VERIFIER_WORDS"));
 
