@@ -22,7 +22,7 @@ const LONG_FUNCTIONS: [(&str, &str); 1] = [(
 )];
 
 /// The files with `unsafe`, and the reasons, sorted by path.
-const UNSAFE: [(&str, &str); 51] = [
+const UNSAFE: [(&str, &str); 54] = [
     ("benches/cases/map.rs", "maps of files that only this process uses"),
     ("benches/counts/main.rs", "the counted heap"),
     ("crates/embedded-safetensors/src/file/map_options.rs", "maps of files that must not change"),
@@ -72,6 +72,9 @@ const UNSAFE: [(&str, &str); 51] = [
     ("firmware/rp2040/src/flash.rs", "a memory-mapped partition, and the boot section"),
     ("firmware/rp2040/src/stop.rs", "breakpoints, and the fault handler"),
     ("host/tests/memory.rs", "querying the kernel for a child's usage"),
+    ("tests/c/calls.rs", "calls of the C API"),
+    ("tests/c/verdicts.rs", "callbacks of the C API"),
+    ("tests/c/wrong.rs", "callbacks of the C API"),
     ("tests/files/mapped.rs", "maps of files that only this process uses"),
     ("tests/files/syscalls.rs", "a child that is traced"),
     ("tests/files/torn.rs", "maps of files that only this process uses"),

@@ -1,39 +1,38 @@
-//! The vectors, the files of other frameworks and the wrong models for the tests of the C API: `c pack OUT
-//! LONGEST` writes the vectors up to this length, and all others; `c compare LOG LONGEST` compares what the C
-//! programs have printed with the manifest. `crates/safetensors-c/tests/pack.h` and `judge.h` describe the
-//! pack and the log.
+//! The functions of the C API, compiled from its sources: the verdict on every vector and on the files of
+//! other frameworks, and the wrong models. The tests in C are in `crates/safetensors-c/tests`.
 
-mod compare;
-mod files;
-mod log;
-mod pack;
+mod calls;
+mod verdicts;
+mod wrong;
 
-#[allow(dead_code, reason = "the matrices are not part of the C API")]
-#[path = "../wrong_models/models.rs"]
-mod models;
-
-use std::process::ExitCode;
-
-fn main() -> ExitCode {
-    let words: Vec<String> = std::env::args().skip(1).collect();
-    let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    let outcome = match words[..] {
-        ["pack", path, longest] => number(longest).and_then(|longest| pack::write(path, longest)),
-        ["compare", path, longest] => number(longest).and_then(|longest| compare::compare(path, longest)),
-        _ => Err("usage: c pack OUT LONGEST | c compare LOG LONGEST".to_owned()),
-    };
-    match outcome {
-        Ok(sentence) => {
-            println!("{sentence}");
-            ExitCode::SUCCESS
-        }
-        Err(sentence) => {
-            eprintln!("{sentence}");
-            ExitCode::FAILURE
-        }
-    }
+/// The library, whose modules are at the root of its crate.
+macro_rules! library {
+    ($($module:ident $path:literal)+) => { $(
+        #[allow(dead_code, missing_docs, reason = "not all of it is called here")]
+        #[path = $path]
+        mod $module;
+    )+ };
 }
 
-fn number(word: &str) -> Result<usize, String> {
-    word.parse().map_err(|_| format!("{word:?} is not a length"))
+library! {
+    abi "../../crates/safetensors-c/src/abi.rs"
+    error "../../crates/safetensors-c/src/error.rs"
+    file_receiver "../../crates/safetensors-c/src/file_receiver.rs"
+    model "../../crates/safetensors-c/src/model.rs"
+    object "../../crates/safetensors-c/src/object.rs"
+    pointers "../../crates/safetensors-c/src/pointers.rs"
+    reading "../../crates/safetensors-c/src/reading.rs"
+    receiver "../../crates/safetensors-c/src/receiver.rs"
+    storage "../../crates/safetensors-c/src/storage.rs"
+    tensors "../../crates/safetensors-c/src/tensors.rs"
+    verifier "../../crates/safetensors-c/src/verifier.rs"
+}
+
+/// The wrong models, and what must hold of each API.
+#[allow(dead_code, reason = "the APIs of Rust are tested in the suite")]
+#[path = "../wrong_models"]
+mod wrong_models {
+    pub mod apis;
+    pub mod check;
+    pub mod models;
 }

@@ -281,7 +281,7 @@ unsafe fn cause(error: *const ErrorOut) -> Option<Cause> {
     if error.tag != FILLED {
         return None;
     }
-    // SAFETY: written together with the tag. C cannot have changed it without breaking the rules of the header.
+    // SAFETY: written together with the tag. C cannot have changed it without breaking the header's rules.
     unsafe { error.outcome.assume_init() }.err()
 }
 

@@ -1,23 +1,19 @@
-//! The C API on emulated boards: the example, with its model and with invalid ones; every vector that fits,
-//! and every wrong model.
+//! The C API on emulated boards: the header, and the example with its model and with invalid ones.
 
-use super::{UNWANTED, directory, library, tools};
+use super::{UNWANTED, directory, library};
 use crate::boards::{self, qemu};
 use crate::elf::Elf;
 use crate::process::Run;
 use crate::report::{Outcome, Tally};
 use crate::toolchain::Toolchain;
 use crate::workspace;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-/// A board of the example's Makefile, and one with memory for the vectors.
+/// A board of the example's Makefile.
 struct Machine {
     name: &'static str,
     triple: &'static str,
-    example: &'static str,
-    judge: &'static str,
-    /// Where the vectors are loaded.
-    pack_at: &'static str,
+    emulator: &'static str,
     /// The addresses for the linker.
     memory: [&'static str; 2],
 }
@@ -26,22 +22,18 @@ const MACHINES: [Machine; 2] = [
     Machine {
         name: "cortex-m3",
         triple: "thumbv7m-none-eabi",
-        example: "qemu-system-arm -M lm3s6965evb -kernel",
-        judge: "qemu-system-arm -M mps2-an385 -kernel",
-        pack_at: "0x21000000",
+        emulator: "qemu-system-arm -M lm3s6965evb -kernel",
         memory: ["-Wl,--defsym=__flash=0", "-Wl,--defsym=__ram=0x20000000"],
     },
     Machine {
         name: "rv32",
         triple: "riscv32imc-unknown-none-elf",
-        example: "qemu-system-riscv32 -M virt -bios",
-        judge: "qemu-system-riscv32 -M virt -bios",
-        pack_at: "0x81000000",
+        emulator: "qemu-system-riscv32 -M virt -bios",
         memory: ["-Wl,--defsym=__flash=0x80000000", "-Wl,--defsym=__ram=0x80040000"],
     },
 ];
 
-/// How the vectors are judged: the size of all memory, static and stack, and the start-up code.
+/// How the header is linked: the size of all memory, static and stack, and the start-up code.
 const OPTIONS: [&str; 6] = [
     "-Wl,--defsym=__flash_size=256K",
     "-Wl,--defsym=__ram_size=16K",
@@ -56,21 +48,14 @@ const MODEL: &str = "minimal";
 /// Its cases with a model that can be invalid.
 const CASES: &str = "nor";
 
-/// The longest vector, as for the programs in Rust.
-const LONGEST: &str = "65536";
-
 pub fn test() -> Outcome {
-    let (mut tally, pack) = (Tally::default(), scratch("PACK.BIN"));
-    workspace::write(&pack, b"")?;
-    tools("pack", &pack, LONGEST)?;
+    let mut tally = Tally::default();
     for machine in &MACHINES {
         let (name, toolchain) = (machine.name, Toolchain::for_target(machine.triple)?);
         super::build_library(&[toolchain])?;
-        let header = machine.link(toolchain, &["header.c"], "header.elf").map(drop);
-        tally.check(&format!("{name}: the header"), header);
+        tally.check(&format!("{name}: the header"), machine.link_header(toolchain));
         let example = machine.judge_example(toolchain, &mut tally);
         tally.check(&format!("{name}: the example"), example);
-        tally.measured(name, machine.judge_pack(toolchain, &pack));
     }
     Ok(tally)
 }
@@ -80,12 +65,11 @@ fn scratch(name: &str) -> PathBuf {
 }
 
 impl Machine {
-    /// Links tests, and returns the program.
-    fn link(&self, toolchain: Toolchain, sources: &[&str], name: &str) -> Result<PathBuf, String> {
-        let program = scratch(self.name).join(name);
-        let sources = sources.iter().map(|source| directory().join("tests").join(source));
-        super::link(toolchain, sources, &[&self.memory[..], &OPTIONS].concat(), &program)?;
-        Ok(program)
+    /// Links the test of the header, whose sizes are those of this processor.
+    fn link_header(&self, toolchain: Toolchain) -> Result<(), String> {
+        let program = scratch(self.name).join("header.elf");
+        let source = directory().join("tests/header.c");
+        super::link(toolchain, [source], &[&self.memory[..], &OPTIONS].concat(), &program)
     }
 
     /// Links the example by its Makefile, in a copy of its directory, with the library in which no panic may
@@ -109,25 +93,11 @@ impl Machine {
                 let (mut elf, copy) = (elf.clone(), to.join(case).with_extension("elf"));
                 elf[at..at + model.len()].copy_from_slice(other);
                 workspace::write(&copy, &elf)?;
-                Ok(qemu(self.example, &[]).args([copy]))
+                Ok(qemu(self.emulator, &[]).args([copy]))
             };
             let outcome = boards::judge_other(board, case, &model, run);
             tally.check(&format!("{}: the example, {case}", self.name), outcome);
         }
         Ok(())
-    }
-
-    /// Judges the vectors and the wrong models. Returns a sentence about them.
-    fn judge_pack(&self, toolchain: Toolchain, pack: &Path) -> Result<String, String> {
-        let program =
-            self.link(toolchain, &["board.c", "judge.c", "pack.c", "wrong_models.c"], "judge.elf")?;
-        Elf::open(&program)?.lacks(&UNWANTED)?;
-        let load = format!("loader,file={},addr={},force-raw=on", pack.display(), self.pack_at);
-        let ended = qemu(self.judge, &["-device".to_owned(), load]).args([&program]).limit(60).output()?;
-        let log = crate::process::everything(&ended);
-        if !ended.status.success() {
-            return Err(format!("it ended with {}; its output:\n{log}", ended.status));
-        }
-        super::judged(&log, &scratch(self.name).join("vectors.txt"), LONGEST)
     }
 }

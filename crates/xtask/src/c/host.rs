@@ -2,7 +2,7 @@
 //! 32-bit pointers and with CMake. Programs are linked with the library in which a reachable panic is an
 //! undefined symbol.
 
-use super::{UNWANTED, WARNINGS, directory, judged, tools};
+use super::{UNWANTED, WARNINGS, directory};
 use crate::elf::Elf;
 use crate::model::ModelFile;
 use crate::process::Run;
@@ -14,8 +14,6 @@ use std::path::{Path, PathBuf};
 
 /// 32-bit x86, whose programs this computer can run.
 const X86: &str = "i686-unknown-linux-gnu";
-/// Longer than every vector.
-const LONGEST: &str = "1000000000";
 /// What the minimal model makes of the inputs of the examples.
 const OUTPUTS: &str = "outputs in thousandths: [-1250, 6250, -2500]\n";
 
@@ -30,12 +28,8 @@ const BUILDS: [(&str, &[&str]); 4] = [
 
 const SANITIZERS: &str = "-std=c99 -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all";
 
-/// The sources of the programs: wrong models and vectors, mistakes of callers, a round trip.
-const PROGRAMS: [&[&str]; 3] = [
-    &["tests/host.c", "tests/judge.c", "tests/pack.c", "tests/wrong_models.c"],
-    &["tests/misuse.c"],
-    &["tests/round_trip.c"],
-];
+/// The programs: mistakes of callers, a round trip.
+const PROGRAMS: [&str; 2] = ["tests/misuse.c", "tests/round_trip.c"];
 
 /// Builds with CMake: a directory, the project in it, options, and the library that must be there then, or
 /// the example, which must print the outputs.
@@ -57,9 +51,7 @@ add_subdirectory(@ safetensors)
 ";
 
 pub fn test() -> Outcome {
-    let (mut tally, pack, library) = (Tally::default(), output("vectors.pack"), library()?);
-    workspace::write(&pack, b"")?;
-    tools("pack", &pack, LONGEST)?;
+    let (mut tally, library) = (Tally::default(), library()?);
     tally.check("the examples of the guide compile", examples_of_the_guide());
     let mut builds = Vec::new();
     for (compiler, flags) in BUILDS {
@@ -68,7 +60,7 @@ pub fn test() -> Outcome {
     let toolchain = Toolchain::for_target(X86)?;
     super::build_library(&[toolchain])?;
     builds.push(Build::new("gcc", &format!("{SANITIZERS} -m32"), &super::library(toolchain)));
-    tally.add(side_by_side(builds, |build| build.test(&pack)).into_iter().sum());
+    tally.add(side_by_side(builds, |build| build.test()).into_iter().sum());
     for (directory, project, options, result) in &CMAKE {
         tally.check(&format!("CMake: {directory}"), cmake(directory, project, options, result));
     }
@@ -138,15 +130,15 @@ impl Build {
     }
 
     /// Compiles a program of C or C++ without a warning.
-    fn build(&self, sources: &[&str]) -> Result<PathBuf, String> {
-        let program = self.output("program").join(sources[0].replace(['/', '.'], "-"));
+    fn build(&self, path: &str) -> Result<PathBuf, String> {
+        let program = self.output("program").join(path.replace(['/', '.'], "-"));
         workspace::write(&program, b"")?;
         Run::new(self.compiler)
             .args(WARNINGS)
             .args(self.flags.split(' '))
             .args(["-I".as_ref(), source("include").as_path(), "-o".as_ref(), &program])
             .args(["-x", if self.compiler.ends_with("++") { "c++" } else { "c" }])
-            .args(sources.iter().map(|path| source(path)))
+            .args([source(path)])
             .args(["-x", "none"])
             .args([&self.library])
             .capture()?;
@@ -154,22 +146,22 @@ impl Build {
     }
 
     /// Builds and runs a program, and returns what it prints.
-    fn run(&self, sources: &[&str], file: Option<&Path>) -> Result<String, String> {
-        let printed = Run::new(self.build(sources)?).args(file).capture()?.stdout;
+    fn run(&self, path: &str, file: Option<&Path>) -> Result<String, String> {
+        let printed = Run::new(self.build(path)?).args(file).capture()?.stdout;
         Ok(String::from_utf8_lossy(&printed).into_owned())
     }
 
     /// Builds and runs the programs.
-    fn test(&self, pack: &Path) -> Tally {
+    fn test(&self) -> Tally {
         let mut tally = Tally::default();
-        let mut outcomes = vec![("the header", self.run(&["tests/header.c"], None))];
+        let mut outcomes = vec![("the header", self.run("tests/header.c", None))];
         let is_cpp = self.compiler.ends_with("++");
         if is_cpp || self.flags.contains("-O") {
             let example = if is_cpp { "examples/cpp/main.cpp" } else { "examples/inference.c" };
-            outcomes.push(("the example", self.run(&[example], Some(&model())).and_then(is_right)));
+            outcomes.push(("the example", self.run(example, Some(&model())).and_then(is_right)));
         }
         if self.flags.contains("-O") {
-            outcomes.extend(self.test_programs(pack));
+            outcomes.extend(self.test_programs());
         }
         for (what, outcome) in outcomes {
             let line = outcome.as_ref().map_or(what, |text| text.lines().last().unwrap_or(what)).to_owned();
@@ -178,17 +170,15 @@ impl Build {
         tally
     }
 
-    fn test_programs(&self, pack: &Path) -> Vec<(&'static str, Result<String, String>)> {
-        let [log, recorded] = ["vectors.log", "recorded.safetensors"].map(|name| self.output(name));
-        let [judge, misuse, round_trip] = PROGRAMS;
-        let judged = self.run(judge, Some(pack)).and_then(|printed| judged(&printed, &log, LONGEST));
+    fn test_programs(&self) -> Vec<(&'static str, Result<String, String>)> {
+        let recorded = self.output("recorded.safetensors");
+        let [misuse, round_trip] = PROGRAMS;
         let accepted = || Run::new(command()?).args(["check"]).args([&recorded]).capture();
-        let lacks = |sources| Elf::open(&self.build(sources)?)?.lacks(&UNWANTED).map(|()| String::new());
+        let lacks = |path| Elf::open(&self.build(path)?)?.lacks(&UNWANTED).map(|()| String::new());
         let plain = PROGRAMS.iter().filter(|_| !self.flags.contains("-fsanitize"));
-        let lacking = plain.map(|sources| ("no panic and no heap", lacks(sources)));
+        let lacking = plain.map(|path| ("no panic and no heap", lacks(path)));
         let outcomes = [
-            ("wrong models and vectors", judged),
-            ("mistakes of callers", self.run(misuse, Some(pack))),
+            ("mistakes of callers", self.run(misuse, None)),
             ("round trip", self.run(round_trip, Some(&recorded))),
             ("the command accepts what was recorded", accepted().map(|_| String::new())),
         ];

@@ -95,28 +95,3 @@ pub fn build_library(toolchains: &[Toolchain]) -> Result<(), String> {
 pub fn library(toolchain: Toolchain) -> PathBuf {
     workspace::target_dir().join(toolchain.triple).join("release/libsafetensors.a")
 }
-
-/// Runs the program that writes packs and compares logs: `pack FILE LONGEST` or `compare FILE LONGEST`.
-/// Returns its last line.
-fn tools(command: &str, file: &Path, longest: &str) -> Result<String, String> {
-    let program = ["run", "--quiet", "--package", "verification", "--bin", "c", "--", command];
-    let run = crate::toolchain::own_cargo().args(program).args([file]).args([longest]);
-    Ok(last_line(&run.capture()?.stdout))
-}
-
-/// Compares what the judge of a pack has printed with the manifest. Returns a sentence about the vectors and
-/// the wrong models.
-fn judged(printed: &str, log: &Path, longest: &str) -> Result<String, String> {
-    let at = printed.find("\nvector ").map_or(printed.len(), |at| at + 1);
-    let (models, vectors) = printed.split_at(at);
-    let models = last_line(models.as_bytes());
-    if !models.ends_with(", 0 failed") {
-        return Err(format!("the wrong models; its output:\n{printed}"));
-    }
-    workspace::write(log, vectors.as_bytes())?;
-    Ok(format!("{}; {models}", tools("compare", log, longest)?))
-}
-
-fn last_line(text: &[u8]) -> String {
-    String::from_utf8_lossy(text).lines().last().unwrap_or_default().to_owned()
-}
