@@ -265,11 +265,6 @@ pub fn code_of(error: *const ErrorOut) -> String {
     String::from_utf8(text(sft_error_code, error)).unwrap().trim_end_matches('\0').to_owned()
 }
 
-/// Whether the last call had this code, as far as that is known.
-pub fn had_code(expected: &str) -> bool {
-    !has_error() || code() == expected
-}
-
 /// Checks that a text is the beginning of the whole one.
 fn check_text(function: TextFunction, about: *const ErrorOut) {
     let (whole, len) = (text(function, about), below(80));

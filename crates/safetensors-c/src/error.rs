@@ -166,22 +166,18 @@ fn number(index: impl TryInto<i32>) -> i32 {
 
 impl Cause {
     fn seen(&self) -> Seen {
+        let storage = if let Self::Storage(fault) = self { fault.returned() } else { 0 };
         let (status, at, request) = match self {
             Self::Format(error) => (status(class(&error.kind)), error.at, request(&error.kind)),
-            Self::Spec(SpecError { kind, part }) => {
-                let (SpecPart::Tensor(index) | SpecPart::Key(index)) = part else {
-                    return Seen { status: status(kind.class()), at: 0, storage: 0, request: -1 };
-                };
+            Self::Spec(SpecError { kind, part: SpecPart::Tensor(index) | SpecPart::Key(index) }) => {
                 (status(kind.class()), 0, number(*index))
             }
-            Self::Storage(fault) => {
-                return Seen { status: STORAGE, at: fault.at, storage: fault.returned(), request: -1 };
-            }
-            Self::End { at } | Self::Full { at } => (STORAGE, *at, -1),
+            Self::Spec(SpecError { kind, .. }) => (status(kind.class()), 0, -1),
+            Self::Storage(Fault { at, .. }) | Self::End { at } | Self::Full { at } => (STORAGE, *at, -1),
             Self::Misuse(_) => (USAGE, 0, -1),
             Self::InTable(.., index) => (USAGE, 0, number(*index)),
         };
-        Seen { status, at, storage: 0, request }
+        Seen { status, at, storage, request }
     }
 
     fn code(&self) -> &'static str {

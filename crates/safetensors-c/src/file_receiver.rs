@@ -36,12 +36,6 @@ impl State {
         }
         Ok(finished.map(drop)?)
     }
-
-    /// Gives the file up.
-    fn close(self) -> Result<(), Cause> {
-        self.lookup.forget();
-        Ok(())
-    }
 }
 
 /// # Safety
@@ -87,8 +81,12 @@ pub unsafe extern "C" fn sft_file_receiver_push(
     // SAFETY: the header's rules.
     let outcome = unsafe { Object::with_array(receiver, bytes.cast(), len, push) };
     if !matches!(outcome, Ok(()) | Err(Cause::Misuse(_))) {
+        let give_up = |state: State| {
+            state.lookup.forget();
+            Ok::<(), Cause>(())
+        };
         // SAFETY: as above. It was open.
-        let _ = unsafe { Object::finish(receiver, State::close) };
+        let _ = unsafe { Object::finish(receiver, give_up) };
     }
     // SAFETY: the header's rules.
     unsafe { end(outcome, error) }

@@ -7,7 +7,6 @@ use crate::tensors::{Home, Request, Tensor};
 use core::ffi::c_void;
 use embedded_safetensors::query::Query;
 use embedded_safetensors::stream::{Receiver as Receiving, Target as One};
-use embedded_safetensors::values::Element;
 
 /// What C lends lives as long as its objects, by the header's rules.
 pub type Target = One<'static, 'static>;
@@ -123,21 +122,6 @@ pub unsafe extern "C" fn sft_receiver_add_bytes(
     unsafe { add(receiver, request, bytes.cast::<u8>(), len, Target::new, error) }
 }
 
-/// Adds a target for values.
-///
-/// # Safety
-/// See the header.
-unsafe fn add_values<T: Element + Number + 'static>(
-    receiver: *mut Receiver,
-    request: *const Request,
-    values: *mut T,
-    count: usize,
-    error: *mut ErrorOut,
-) -> Status {
-    // SAFETY: the header's rules.
-    unsafe { add(receiver, request, values, count, Target::values, error) }
-}
-
 macro_rules! targets {
     ($($name:ident: $type:ty;)+) => { $(
         /// # Safety
@@ -151,7 +135,7 @@ macro_rules! targets {
             error: *mut ErrorOut,
         ) -> Status {
             // SAFETY: the header's rules.
-            unsafe { add_values(receiver, request, values, count, error) }
+            unsafe { add(receiver, request, values, count, Target::values, error) }
         }
     )+ };
 }
