@@ -22,7 +22,7 @@ const LONG_FUNCTIONS: [(&str, &str); 1] = [(
 )];
 
 /// The files with `unsafe`, and the reasons, sorted by path.
-const UNSAFE: [(&str, &str); 54] = [
+const UNSAFE: [(&str, &str); 53] = [
     ("benches/cases/map.rs", "maps of files that only this process uses"),
     ("benches/counts/main.rs", "the counted heap"),
     ("crates/embedded-safetensors/src/file/map_options.rs", "maps of files that must not change"),
@@ -76,7 +76,6 @@ const UNSAFE: [(&str, &str); 54] = [
     ("tests/c/verdicts.rs", "callbacks of the C API"),
     ("tests/c/wrong.rs", "callbacks of the C API"),
     ("tests/files/mapped.rs", "maps of files that only this process uses"),
-    ("tests/files/syscalls.rs", "a child that is traced"),
     ("tests/files/torn.rs", "maps of files that only this process uses"),
     ("tests/memory.rs", "an allocator that counts"),
     ("tests/support/apis/path.rs", "maps of files that only this process uses"),

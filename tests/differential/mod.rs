@@ -5,8 +5,6 @@
 //! `DIFFERENTIAL_CASES` sets their number.
 #![cfg(feature = "oracle")]
 
-mod shrink;
-
 use std::collections::BTreeMap;
 
 use support::agreement::verdicts;
@@ -143,7 +141,7 @@ struct Example {
     reader: Reader,
 }
 
-/// The shortest file for each problem, nearly minimal before any shrinking.
+/// The shortest file for each problem: nearly minimal where thousands show it.
 type Problems = BTreeMap<String, Example>;
 
 fn keep_smallest(problems: &mut Problems, problem: String, example: Example) {
@@ -170,23 +168,14 @@ fn reader(random: &mut Random, len: usize) -> Reader {
     Reader { split, slots, text: 1 + random.below(40), length_known: random.percent(50) }
 }
 
-/// Returns the problem, and the smallest file that shows the same one.
-fn report(problem: &str, example: &Example) -> String {
-    let shows = |file: &[u8], reader: &Reader| agreement(file, reader).is_err_and(|other| other == problem);
-    let whole = Reader { split: Split::WHOLE, ..example.reader };
-    if !shows(&example.file, &whole) {
-        let Example { case, file, reader } = example;
-        return format!("case {case}: {problem}\n  only when read as {reader:?}\n  hex: {}", hex(file));
-    }
-    let small = shrink::shrink(&example.file, |file| shows(file, &whole));
-    let text = String::from_utf8_lossy(small.get(8..).unwrap_or_default());
-    let verdicts = std::panic::catch_unwind(|| verdicts(&small, &whole).to_string());
+/// Returns the problem, and the file and the verdicts that show it.
+fn report(problem: &str, Example { case, file, reader }: &Example) -> String {
+    let text = String::from_utf8_lossy(file.get(8..).unwrap_or_default());
+    let verdicts = std::panic::catch_unwind(|| verdicts(file, reader).to_string()).unwrap_or_default();
     format!(
-        "case {}: {problem}\n  after the length: {}\n  hex: {}\n  {}",
-        example.case,
+        "case {case}: {problem}, read as {reader:?}\n  after the length: {}\n  hex: {}\n  {verdicts}",
         text.escape_debug(),
-        hex(&small),
-        verdicts.unwrap_or_default(),
+        hex(file),
     )
 }
 

@@ -1,11 +1,7 @@
 //! Operations on files in a process of their own, for tests that kill it, restrict it, or measure it.
 
 use std::collections::BTreeSet;
-#[cfg(unix)]
-use std::fs::File;
 use std::io::Write;
-#[cfg(unix)]
-use std::os::unix::{fs::FileExt, process::parent_id};
 use std::process::ExitCode;
 
 use embedded_safetensors::{
@@ -44,8 +40,6 @@ fn run(args: &[&str]) -> Result<(), EditError> {
         }
         ["edit", path] => return (0..).try_for_each(|round| edit(path, round).map(|()| report(round))),
         ["read", path] => return (0..3000).try_for_each(|_| read(path)),
-        #[cfg(unix)]
-        ["calls", what, path] => mark_calls(what, path),
         ["look", path] => {
             let opened = (0..3000).map(|_| look(path)).collect::<Result<Vec<_>, _>>()?;
             assert!(opened.iter().filter(|is_open| **is_open).count() > 1500);
@@ -116,27 +110,6 @@ fn read(path: &str) -> Result<(), EditError> {
         Err(error) if matches!(error.kind(), FileErrorKind::Interrupted) => Ok(()),
         Err(error) => Err(error.into()),
     }
-}
-
-/// Opens a file between two markers: system calls that nothing else makes, for a program that watches the
-/// calls.
-#[cfg(unix)]
-fn mark_calls(what: &str, path: &str) {
-    let _ = parent_id();
-    match what {
-        "bare" => {
-            let file = File::open(path).expect("present");
-            file.metadata().expect("known");
-            let mut length = [0; 8];
-            file.read_exact_at(&mut length, 0).expect("present");
-            let mut header = vec![0; usize::try_from(u64::from_le_bytes(length)).expect("fits in usize")];
-            file.read_exact_at(&mut header, 8).expect("present");
-            drop(file);
-        }
-        "model" => drop(FileModel::open(path).expect("valid file")),
-        _ => panic!("no such way to open: {what}"),
-    }
-    let _ = parent_id();
 }
 
 fn low_byte(number: u32) -> u8 {

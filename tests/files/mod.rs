@@ -12,8 +12,6 @@ mod padding;
 mod paths;
 mod processes;
 mod progress;
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-mod syscalls;
 pub mod temp_dir;
 mod torn;
 mod writing;
