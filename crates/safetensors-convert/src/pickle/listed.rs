@@ -161,6 +161,12 @@ impl Listed {
         names.find(|(one, other, _)| (*one, *other) == (module, name)).map(|(_, _, listed)| listed)
     }
 
+    /// Returns the module and the name, joined by a dot.
+    pub fn name(self) -> String {
+        let names = Self::all().find(|(_, _, listed)| *listed == self);
+        names.map_or_else(String::new, |(module, name, _)| format!("{module}.{name}"))
+    }
+
     /// Returns every module and name on the list.
     pub fn all() -> impl Iterator<Item = (&'static str, &'static str, Self)> {
         let shared = MOVED.iter().flat_map(|(modules, names)| {

@@ -12,6 +12,7 @@ mod scan;
 mod text;
 
 pub(crate) use machine::{Indices, Machine, Make};
+pub(crate) use opcode::Form;
 pub(crate) use opcodes::Here;
 
 pub use listed::{Listed, Rebuild};

@@ -2,7 +2,7 @@
 
 /// How the bytes of an argument are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Form {
+pub(crate) enum Form {
     /// There is no argument.
     Nothing,
     /// An unsigned integer of this many bytes, little-endian.
@@ -75,7 +75,7 @@ macro_rules! opcodes {
             }
 
             /// Returns how its argument is read.
-            pub(super) const fn form(self) -> Form {
+            pub(crate) const fn form(self) -> Form {
                 match self {
                     $(Self::$variant => $form,)+
                 }

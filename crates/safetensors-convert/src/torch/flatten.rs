@@ -8,6 +8,7 @@ use crate::error::{beyond_limit, unsound};
 use crate::source::at;
 use crate::text::quoted;
 use embedded_safetensors::header::MAX_HEADER_LEN;
+use std::borrow::Cow;
 use std::io;
 use std::rc::Rc;
 
@@ -30,6 +31,8 @@ pub(super) struct Flat {
     pub tensors: Vec<(Box<str>, u32)>,
     /// Other values.
     pub left_out: Vec<LeftOut>,
+    /// Tensors, and objects, that are skipped.
+    pub skipped: Vec<LeftOut>,
     /// The number of all other values.
     pub count: u64,
     listed: usize,
@@ -75,30 +78,46 @@ impl Left {
     }
 }
 
-/// Why a tensor at some place has no name, and whether that is a limit.
+/// Why a tensor at some place has no name.
 #[derive(Clone)]
-struct Unnamed(Rc<str>, bool);
+struct Unnamed {
+    reason: Rc<str>,
+    is_limit: bool,
+    /// Whether it may be skipped.
+    is_of_object: bool,
+}
 
 impl Unnamed {
     fn new(reason: &str) -> Self {
-        Self(reason.into(), false)
+        Self { reason: reason.into(), is_limit: false, is_of_object: false }
     }
 
     fn of_key(key: &Value) -> Self {
+        let is_long = matches!(key, Value::LongText(..) | Value::Other("str"));
         match key {
-            Value::LongText(_, len) if *len > KEPT as u64 => Self::of_key(&Value::Other("str")),
-            Value::LongText(..) | Value::NotText => Self::new("its key is not UTF-8"),
-            Value::Other("str") => Self(format!("its key has more than {KEPT} bytes").into(), true),
-            Value::Other("int") => Self("its key is an integer beyond 64 bits".into(), true),
+            Value::Other("int") => {
+                Self { is_limit: true, ..Self::new("its key is an integer beyond 64 bits") }
+            }
+            _ if is_long => {
+                Self { is_limit: true, ..Self::new(&format!("its key has more than {KEPT} bytes")) }
+            }
             other => {
                 Self::new(&format!("its key is of type {}, neither a text nor an integer", other.kind()))
             }
         }
     }
 
+    fn of_object(object: &Value) -> Self {
+        let class = quoted(&object.kind());
+        let reason = format!(
+            "it is in an object of the class {class}, which is code; save a state_dict() in Python instead"
+        );
+        Self { is_of_object: true, ..Self::new(&reason) }
+    }
+
     fn error(&self, path: &str) -> io::Error {
-        let sentence = format!("a tensor at {} has no name: {}", quoted(path), self.0);
-        if self.1 { beyond_limit(sentence) } else { unsound(sentence) }
+        let sentence = format!("a tensor at {} has no name: {}", quoted(path), self.reason);
+        if self.is_limit { beyond_limit(sentence) } else { unsound(sentence) }
     }
 }
 
@@ -114,6 +133,7 @@ impl<'v> Key<'v> {
     fn of(value: &'v Value) -> Option<Self> {
         match value {
             Value::Text(text) => Some(Self::Text(text)),
+            Value::Name(name) => Some(Self::Text(&name.text)),
             Value::Int(number) => Some(Self::Int(*number)),
             Value::Bool(value) => Some(Self::Int((*value).into())),
             // Integers are spelled without a point.
@@ -130,6 +150,9 @@ impl<'v> Key<'v> {
 pub(super) fn flatten(root: Value, reader: &Reader<'_>) -> io::Result<Flat> {
     let (flat, path, frames) = Default::default();
     let mut walk = Walk { reader, flat, path, frames, visits: 0 };
+    if let Some(class) = root.class() {
+        return Err(class.error());
+    }
     walk.visit(root, None)?;
     while let Some(frame) = walk.frames.last_mut() {
         let key = if frame.is_dict { frame.left.next() } else { None };
@@ -143,7 +166,9 @@ pub(super) fn flatten(root: Value, reader: &Reader<'_>) -> io::Result<Flat> {
         let unnamed = match around {
             None => {
                 let unnamed = walk.enter(key.as_ref(), index)?;
-                unnamed.is_some().then(|| walk.leave_out(value.kind()));
+                if unnamed.is_some() {
+                    walk.leave_out(value.kind());
+                }
                 unnamed
             }
             around => around,
@@ -176,6 +201,8 @@ impl Walk<'_> {
         match key {
             None => self.path.push_str(&index.to_string()),
             Some(Value::Text(key)) => self.path.push_str(key),
+            // A class, as trainers have them for their callbacks.
+            Some(Value::Name(key)) => self.path.push_str(&key.text),
             Some(Value::Int(key)) => self.path.push_str(&key.to_string()),
             Some(other) => {
                 self.path.push_str(&format!("<{}>", other.kind()));
@@ -209,10 +236,15 @@ impl Walk<'_> {
         self.visit_alone(value, unnamed)?;
         // If they are their own attributes, they become too deep.
         while let Some(attributes) = next {
-            if is_named {
+            // The versions of modules, which every state_dict has.
+            let is_versions = attributes.items().is_some_and(|items| match &items.values()[..] {
+                [Value::Text(key), _] => &**key == "_metadata",
+                _ => false,
+            });
+            if is_named && !is_versions {
                 let len = self.path.len();
                 self.path.push_str(if len == 0 { "__dict__" } else { ".__dict__" });
-                self.leave_out("attributes");
+                self.leave_out("attributes".into());
                 self.path.truncate(len);
             }
             is_named = false;
@@ -224,35 +256,70 @@ impl Walk<'_> {
 
     fn visit_alone(&mut self, value: Value, unnamed: Option<Unnamed>) -> io::Result<()> {
         self.count(1)?;
-        match (value.tensor(), &unnamed) {
-            (Some(_), Some(unnamed)) => return Err(unnamed.error(&self.path)),
+        let unnamed = match (value.tensor(), unnamed) {
+            (None, None) => match value.unsupported() {
+                Some(what) => return self.skip(String::from(&*what).into()),
+                None => None,
+            },
             (Some(number), None) => return self.add(number),
-            (None, _) => {}
-        }
-        let has_names =
-            matches!(value, Value::Dict(_) | Value::List(_) | Value::Tuple(_)) && !value.has_none();
-        match unnamed {
-            None if !has_names => {
-                self.leave_out(value.kind());
-                self.push(value, Some(Unnamed::new("it is in a set or a deque")))
+            (_, Some(unnamed))
+                if value.is_of_tensor() && (unnamed.is_of_object || value.tensor().is_some()) =>
+            {
+                return match unnamed.is_of_object && self.reader.options.skip_unsupported {
+                    true => self.skip("tensor in an object".into()),
+                    false => Err(unnamed.error(&self.path)),
+                };
             }
-            unnamed => self.push(value, unnamed),
+            (_, unnamed) => unnamed,
+        };
+        let unnamed = match (&value, unnamed) {
+            (Value::Object(_), None) => {
+                let of_object = Unnamed::of_object(&value);
+                match value.class().is_some_and(|class| class.is_harmless) {
+                    true => self.leave_out(value.kind()),
+                    false => self.skip(value.kind())?,
+                }
+                Some(of_object)
+            }
+            (Value::Dict(_) | Value::List(_) | Value::Tuple(_), None) if !value.has_none() => None,
+            (_, None) => {
+                self.leave_out(value.kind());
+                Some(Unnamed::new("it is in a set or a deque"))
+            }
+            (_, unnamed) => unnamed,
+        };
+        self.push(value, unnamed)
+    }
+
+    /// Lists a tensor or an object that is skipped, once.
+    fn skip(&mut self, kind: Cow<'static, str>) -> io::Result<()> {
+        let skipped = LeftOut { path: self.path.clone(), kind };
+        if self.flat.skipped.last() != Some(&skipped) {
+            self.count_name(skipped.path.len() + skipped.kind.len())?;
+            self.flat.skipped.push(skipped);
+        }
+        Ok(())
+    }
+
+    /// Counts the bytes of a name.
+    fn count_name(&mut self, len: usize) -> io::Result<()> {
+        self.flat.names += len as u64;
+        match self.flat.names > MAX_HEADER_LEN {
+            true => {
+                Err(beyond_limit(format!("the names of the tensors have more than {MAX_HEADER_LEN} bytes")))
+            }
+            false => Ok(()),
         }
     }
 
     /// Adds a tensor, whose name is the path.
     fn add(&mut self, number: u32) -> io::Result<()> {
-        let name = if self.frames.is_empty() { ALONE } else { &self.path };
-        self.flat.names += name.len() as u64;
-        if self.flat.names > MAX_HEADER_LEN {
-            return Err(beyond_limit(format!(
-                "the names of the tensors have more than {MAX_HEADER_LEN} bytes"
-            )));
-        }
+        let name: Box<str> = if self.frames.is_empty() { ALONE } else { &self.path }.into();
+        self.count_name(name.len())?;
         if self.flat.tensors.len() == MOST {
             return Err(beyond_limit(format!("the file has more than {MOST} tensors")));
         }
-        self.flat.tensors.push((name.into(), number));
+        self.flat.tensors.push((name, number));
         Ok(())
     }
 
@@ -295,9 +362,9 @@ impl Walk<'_> {
         Err(unsound(format!("the dictionary at {} has the duplicate key {key}", quoted(&self.path))))
     }
 
-    fn leave_out(&mut self, kind: &'static str) {
+    fn leave_out(&mut self, kind: Cow<'static, str>) {
         self.flat.count += 1;
-        let listed = self.flat.listed + self.path.len() + size_of::<LeftOut>();
+        let listed = self.flat.listed + self.path.len() + kind.len() + size_of::<LeftOut>();
         if self.flat.left_out.len() < LISTED && listed <= LISTED_BYTES {
             self.flat.listed = listed;
             self.flat.left_out.push(LeftOut { path: self.path.clone(), kind });
@@ -345,7 +412,7 @@ mod tests {
     }
 
     fn flat(root: Value) -> io::Result<Flat> {
-        flatten(root, &Reader::new(&mut Store::default(), Indices::default()))
+        flatten(root, &Reader::new(&mut Store::default(), Indices::default(), Default::default()))
     }
 
     /// A tensor costs two bytes of a pickle wherever it is fetched, but its names cost memory.

@@ -20,11 +20,12 @@ const FEW: usize = 100;
 
 type Source<'f> = Opcodes<Part<'f>>;
 
-/// Reads the pickles before the object, and returns where that begins.
+/// Reads the pickles before the object, and returns where that begins; `None` if the file does not begin as
+/// this format does.
 ///
 /// # Errors
-/// The file does not begin as this format does.
-pub(super) fn object_at(file: &File, len: u64) -> io::Result<u64> {
+/// The file ends before, or is of another version.
+pub(super) fn object_at(file: &File, len: u64) -> io::Result<Option<u64>> {
     let mut opcodes = Opcodes::new(Part::new(file, 0, len));
     let is_magic = match number(&mut opcodes) {
         Ok(number) => number == Some(MAGIC),
@@ -32,9 +33,7 @@ pub(super) fn object_at(file: &File, len: u64) -> io::Result<u64> {
         Err(error) => return Err(error),
     };
     if !is_magic {
-        return Err(unsound(
-            "it begins neither with a zip archive nor with the magic number of the format before 1.6",
-        ));
+        return Ok(None);
     }
     next(&mut opcodes)?;
     match number(&mut opcodes)? {
@@ -44,7 +43,7 @@ pub(super) fn object_at(file: &File, len: u64) -> io::Result<u64> {
     next(&mut opcodes)?;
     plain(&mut opcodes)?;
     next(&mut opcodes)?;
-    Ok(opcodes.offset())
+    Ok(Some(opcodes.offset()))
 }
 
 fn next(opcodes: &mut Source<'_>) -> io::Result<()> {

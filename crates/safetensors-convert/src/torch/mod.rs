@@ -29,8 +29,9 @@ use crate::text::quoted;
 use crate::zip::{Part, open_contents, read_full};
 use flatten::Flat;
 use read::Bytes;
-use rebuild::{View, fetched, read_pickle, width};
+use rebuild::{View, read_pickle, width};
 use spool::Spool;
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, Read};
 use store::Store;
@@ -52,13 +53,24 @@ pub enum Ties {
     Reject,
 }
 
-/// A value that is not a tensor, and therefore left out.
+/// How a file is read.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options {
+    /// What becomes of tied tensors.
+    pub ties: Ties,
+    /// Whether tensors that safetensors cannot hold are left out, and so are objects of classes that are not
+    /// on the closed list. Otherwise, a file that has some is rejected.
+    pub skip_unsupported: bool,
+}
+
+/// A value that is left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeftOut {
     /// The keys and indices on the way to it, separated by dots.
     pub path: String,
-    /// The name of its type in Python; `attributes` for those of a dictionary or a tensor.
-    pub kind: &'static str,
+    /// The name of its type in Python; `attributes` for those of a dictionary or a tensor. Of a tensor, what
+    /// safetensors cannot hold.
+    pub kind: Cow<'static, str>,
 }
 
 /// An open file of PyTorch, of any release since 0.4.
@@ -72,6 +84,7 @@ pub struct Checkpoint {
     metadata: Vec<(String, String)>,
     copies: Vec<(u32, u32)>,
     left_out: Vec<LeftOut>,
+    skipped: Vec<LeftOut>,
     count: u64,
 }
 
@@ -81,32 +94,32 @@ impl Checkpoint {
     /// # Errors
     /// As [`TensorSource`] says.
     pub fn open(file: File) -> io::Result<Self> {
-        Self::open_with(file, Ties::default())
+        Self::open_with(file, Options::default())
     }
 
     /// Opens a file.
     ///
     /// # Errors
     /// As [`TensorSource`] says.
-    pub fn open_with(file: File, ties: Ties) -> io::Result<Self> {
+    pub fn open_with(file: File, options: Options) -> io::Result<Self> {
         let len = file.metadata()?.len();
         let mut start = vec![0; 263];
         let start_len = read_full(&mut Part::new(&file, 0, len), &mut start)?;
         start.truncate(start_len);
         let (bytes, flat, views) = match start.as_slice() {
-            [b'P', b'K', 3 | 5 | 6, 4 | 6, ..] => read_archive(file)?,
+            [b'P', b'K', 3 | 5 | 6, 4 | 6, ..] => read_archive(file, options)?,
             start if start.get(257..262) == Some(b"ustar") => {
                 return Err(unsound(
                     "a tar archive: releases before 0.1.10 wrote such files, which are not supported",
                 ));
             }
-            _ => read_legacy(file, len)?,
+            _ => read_legacy(file, len, options)?,
         };
-        Self::new(bytes, flat, views, ties, len)
+        Self::new(bytes, flat, views, options.ties, len)
     }
 
     fn new(bytes: Bytes, flat: Flat, mut views: Vec<View>, ties: Ties, len: u64) -> io::Result<Self> {
-        let Flat { tensors: mut named, left_out, count, .. } = flat;
+        let Flat { tensors: mut named, left_out, skipped, count, .. } = flat;
         check_names(&named)?;
         let (mut copies, mut metadata) = (flatten::tied(&named, &views, ties)?, Vec::new());
         if ties == Ties::Note {
@@ -134,7 +147,7 @@ impl Checkpoint {
                 named.shrink_to_fit();
             }
         }
-        Ok(Self { bytes, tensors, numbers, views, metadata, copies, left_out, count })
+        Ok(Self { bytes, tensors, numbers, views, metadata, copies, left_out, skipped, count })
     }
 
     /// Returns the tensors that are kept although they are tied: the index of each, and that of the one with
@@ -147,6 +160,12 @@ impl Checkpoint {
     /// fewer if their paths are long.
     pub fn left_out(&self) -> &[LeftOut] {
         &self.left_out
+    }
+
+    /// Returns the tensors that are left out because safetensors cannot hold them, and objects of unknown
+    /// classes. None unless [`Options::skip_unsupported`] is set.
+    pub fn skipped(&self) -> &[LeftOut] {
+        &self.skipped
     }
 
     /// Returns the number of all values that are not tensors.
@@ -175,29 +194,32 @@ impl TensorSource for Checkpoint {
 
 type Parsed = (Bytes, Flat, Vec<View>);
 
-fn read_archive(file: File) -> io::Result<Parsed> {
+fn read_archive(file: File, options: Options) -> io::Result<Parsed> {
     let store::Layout { mut store, pickle_name, pickle, prefix, is_big } = store::layout(&file)?;
     let open = || Opcodes::new(open_contents(&file, pickle_name.clone(), pickle));
-    let parsed = (|| {
-        let mut opcodes = open();
-        let fetched = fetched(&mut opcodes)?;
-        if opcodes.resume()? {
-            return Err(unsound(format!("bytes follow the pickle, which ends at {}", opcodes.offset())));
-        }
-        read_pickle(&mut open(), fetched, &mut store, flatten::flatten)
-    })();
-    let (flat, views) = parsed.map_err(|error| within(&format!("entry {}", quoted(&pickle_name)), error))?;
+    let parsed = read_pickle(open, true, &mut store, options);
+    let (flat, views, _) =
+        parsed.map_err(|error| within(&format!("entry {}", quoted(&pickle_name)), error))?;
     let (pickle, spool) = (Some((pickle_name, pickle)), Spool::default());
     Ok((Bytes { file, store, pickle, prefix, is_big, spool }, flat, views))
 }
 
-fn read_legacy(file: File, len: u64) -> io::Result<Parsed> {
-    let at = legacy::object_at(&file, len)?;
+/// Reads a file of the format before 1.6, or a pickle that has arrays of numpy.
+fn read_legacy(file: File, len: u64, options: Options) -> io::Result<Parsed> {
+    let (object_at, mut store) = (legacy::object_at(&file, len)?, Store::default());
+    let at = object_at.unwrap_or_default();
     let open = || Opcodes::starting_at(Part::new(&file, at, len - at), at);
-    let (mut store, mut opcodes) = (Store::default(), open());
-    let fetched = fetched(&mut opcodes)?;
-    let (flat, views) = read_pickle(&mut open(), fetched, &mut store, flatten::flatten)?;
-    legacy::place_storages(&file, len, opcodes.offset(), &mut store)?;
+    let parsed = read_pickle(open, object_at.is_none(), &mut store, options);
+    let of_pickle = |error| match object_at {
+        None => {
+            within("it is neither an archive nor of the format before 1.6, and as a pickle of arrays", error)
+        }
+        Some(_) => error,
+    };
+    let (flat, views, end) = parsed.map_err(of_pickle)?;
+    if object_at.is_some() {
+        legacy::place_storages(&file, len, end, &mut store)?;
+    }
     let (prefix, spool) = (String::new(), Spool::default());
     Ok((Bytes { file, store, pickle: None, prefix, is_big: false, spool }, flat, views))
 }

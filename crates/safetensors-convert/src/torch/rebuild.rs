@@ -3,14 +3,15 @@
 //! A name that is not on the list is rejected where it is imported. A first pass finds the items of the memo
 //! that are fetched, so that all others can be freed as soon as they are used.
 
+use super::Options;
+use super::flatten::{Flat, flatten};
 use super::store::{Kind, Store};
-use super::values::{Items, Meter, Numpy, Value};
-use crate::error::beyond_limit;
+use super::values::{Element, Items, Meter, Name, Numpy, UNSUPPORTED, Value};
+use crate::error::{beyond_limit, unsound};
 use crate::numpy::Header;
-use crate::pickle::{Argument, Here, Indices, Listed, Machine, Make, Op, Opcode, Opcodes, Rebuild};
-use crate::source::at;
+use crate::pickle::{Argument, Form, Here, Indices, Listed, Machine, Make, Op, Opcode, Opcodes, Rebuild};
+use crate::source::{at, byte_len};
 use crate::strided::{fortran, is_contiguous};
-use crate::text::shown_text;
 use embedded_safetensors::Dtype;
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -79,7 +80,7 @@ impl View {
     }
 }
 
-/// Reasons for names that PyTorch writes.
+/// Reasons for names of PyTorch that make tensors which safetensors cannot hold.
 const REASONS: &[(&str, &[&str], &str)] = &[
     (
         "torch._utils",
@@ -88,7 +89,7 @@ const REASONS: &[(&str, &[&str], &str)] = &[
     ),
     ("torch._utils", &["_rebuild_qtensor"], "a quantised tensor, which safetensors does not have"),
     ("torch._utils", &["_rebuild_nested_tensor"], "a nested tensor, which safetensors does not have"),
-    ("torch._utils", &["_rebuild_meta_tensor_no_storage"], "a tensor without data, on the device meta"),
+    ("torch._utils", &["_rebuild_meta_tensor_no_storage"], META),
     ("torch._utils", &["_rebuild_wrapper_subclass"], "a tensor without data, of a wrapper class"),
     (
         "torch",
@@ -106,21 +107,36 @@ const REASONS: &[(&str, &[&str], &str)] = &[
         "a dtype that safetensors does not have; of complex numbers it has complex64",
     ),
 ];
+const META: &str = "a tensor without data, on the device meta";
 
-/// Reads a pickle that fetches these items of its memo, and returns what `then` makes of its value, and its
-/// views.
+/// Classes whose objects have nothing to do with a model, and are left out.
+const HARMLESS: &[(&str, &[&str])] = &[
+    ("argparse", &["Namespace"]),
+    ("types", &["SimpleNamespace"]),
+    ("pathlib", PATHS),
+    ("pathlib._local", PATHS),
+    ("datetime", &["datetime", "date", "time", "timedelta", "timezone"]),
+];
+const PATHS: &[&str] = &["PosixPath", "WindowsPath", "PurePosixPath", "PureWindowsPath"];
+
+/// Reads a pickle, and returns its tensors, their views, and where it ends.
 ///
 /// # Errors
-/// The pickle is unsound, or something in it is not on the closed list; those of `then`.
-pub(super) fn read_pickle<R: Read, T>(
-    opcodes: &mut Opcodes<R>,
-    fetched: Indices,
+/// The pickle is unsound, or something in it is not on the closed list; it `is_alone`, but bytes follow it.
+pub(super) fn read_pickle<R: Read>(
+    open: impl Fn() -> Opcodes<R>,
+    is_alone: bool,
     store: &mut Store,
-    then: impl FnOnce(Value, &Reader<'_>) -> io::Result<T>,
-) -> io::Result<(T, Vec<View>)> {
-    let mut reader = Reader::new(store, fetched);
-    let mut machine = Machine::new(&mut reader);
-    let mut root = None;
+    options: Options,
+) -> io::Result<(Flat, Vec<View>, u64)> {
+    let mut opcodes = open();
+    let fetched = fetched(&mut opcodes)?;
+    let end = opcodes.offset();
+    if is_alone && opcodes.resume()? {
+        return Err(unsound(format!("bytes follow the pickle, which ends at {end}")));
+    }
+    let mut reader = Reader::new(store, fetched, options);
+    let (mut machine, mut root, mut opcodes) = (Machine::new(&mut reader), None, open());
     while let Some(op) = opcodes.next() {
         root = machine.step(op?, opcodes.offset())?;
     }
@@ -131,12 +147,12 @@ pub(super) fn read_pickle<R: Read, T>(
         Some(_) => return Err(reader.here.unsound("leaves other values on the stack")),
         None => return Err(reader.here.unsound("ends the pickle without a value")),
     };
-    let result = then(root, &reader)?;
-    Ok((result, std::mem::take(&mut reader.views)))
+    let flat = flatten(root, &reader)?;
+    Ok((flat, std::mem::take(&mut reader.views), end))
 }
 
 /// Returns the indices of the memo that a pickle fetches, and leaves the opcodes after it.
-pub(super) fn fetched<R: Read>(opcodes: &mut Opcodes<R>) -> io::Result<Indices> {
+fn fetched<R: Read>(opcodes: &mut Opcodes<R>) -> io::Result<Indices> {
     let mut fetched = Indices::default();
     for op in opcodes {
         let Op { at, code, argument } = op?;
@@ -153,6 +169,7 @@ pub(super) fn fetched<R: Read>(opcodes: &mut Opcodes<R>) -> io::Result<Indices> 
 pub(super) struct Reader<'s> {
     here: Here,
     fetched: Indices,
+    pub options: Options,
     store: &'s mut Store,
     views: Vec<View>,
     /// The attributes that were set for tensors.
@@ -192,41 +209,38 @@ impl Make for Reader<'_> {
     }
 
     fn value(&mut self, argument: Argument) -> io::Result<Value> {
-        use Opcode::{
-            BinBytes, BinBytes8, BinString, BinUnicode, BinUnicode8, ByteArray8, EmptyDict, EmptyList,
-            EmptySet, EmptyTuple, Long, Long1, Long4, NewFalse, NewTrue, None, ShortBinBytes, ShortBinString,
-            ShortBinUnicode,
+        use Opcode::{EmptyDict, EmptyList, EmptySet, EmptyTuple, NewFalse, NewTrue, None};
+        let form = self.here.code.form();
+        let is_sized = matches!(form, Form::Text(_) | Form::OldText(_) | Form::Bytes(_));
+        let place = |len: u64, is_text: bool| match is_text {
+            true => Value::LongText(self.here.end - len, len),
+            // Texts of Python 2 are bytes.
+            false => Value::LongBytes(self.here.end - len, len),
         };
-        let code = self.here.code;
-        let is_bytes = matches!(code, BinBytes | ShortBinBytes | BinBytes8 | ByteArray8);
-        let is_text = matches!(code, BinUnicode | ShortBinUnicode | BinUnicode8 | BinString | ShortBinString);
-        let has_length = is_bytes || is_text;
-        let long = |len: u64| match is_bytes {
-            true => Value::LongBytes(self.here.end - len, len),
-            false => Value::LongText(self.here.end - len, len),
-        };
-        Ok(match (code, argument) {
-            (None, _) => Value::Nothing,
-            (NewTrue, _) => Value::Bool(true),
-            (NewFalse, _) => Value::Bool(false),
-            (EmptyTuple, _) => Value::Tuple(self.items(Vec::new())),
-            (EmptyList, _) => Value::List(self.items(Vec::new())),
-            (EmptyDict, _) => Value::Dict(self.items(Vec::new())),
-            (EmptySet, _) => Value::Set(self.items(Vec::new())),
-            (_, Argument::Bool(value)) => Value::Bool(value),
-            (_, Argument::Int(value)) => i64::try_from(value).map_or(Value::Other("int"), Value::Int),
-            (_, Argument::Float(value)) => Value::Float(value),
-            (_, Argument::Text(text)) if text.len() <= KEPT => Value::Text(text.into()),
-            (Long | Long1 | Long4, Argument::Skipped { .. }) => Value::Other("int"),
-            (_, Argument::Text(text)) if has_length => long(text.len() as u64),
-            (_, Argument::Bytes(bytes)) if has_length => long(bytes.len() as u64),
-            (_, Argument::Skipped { len, .. }) if has_length => long(len),
-            (_, Argument::Bytes(bytes)) if bytes.len() <= KEPT => Value::NotText,
-            // A long text in a line has escapes, too.
-            (_, Argument::Text(_) | Argument::Bytes(_) | Argument::Skipped { .. }) => Value::Other("str"),
-            (_, Argument::None | Argument::Name { .. } | Argument::Unknown) => {
-                return Err(self.unsound("is not expected here"));
-            }
+        let is_text = matches!(form, Form::Text(_));
+        Ok(match argument {
+            Argument::Bool(value) => Value::Bool(value),
+            Argument::Int(value) => i64::try_from(value).map_or(Value::Other("int"), Value::Int),
+            Argument::Float(value) => Value::Float(value),
+            Argument::Text(text) if text.len() <= KEPT => Value::Text(text.into()),
+            Argument::Text(text) if is_sized => place(text.len() as u64, is_text),
+            Argument::Bytes(bytes) if is_sized => place(bytes.len() as u64, false),
+            Argument::Skipped { len, .. } if is_sized => place(len, is_text),
+            Argument::Bytes(bytes) if bytes.len() <= KEPT => Value::Bytes(bytes.into()),
+            Argument::Skipped { .. } if matches!(form, Form::Long(_) | Form::LongLine) => Value::Other("int"),
+            // A long text in a line has escapes.
+            Argument::Text(_) | Argument::Bytes(_) | Argument::Skipped { .. } => Value::Other("str"),
+            Argument::Name { .. } | Argument::Unknown => return Err(self.unsound("has an invalid argument")),
+            Argument::None => match self.here.code {
+                None => Value::Nothing,
+                NewTrue => Value::Bool(true),
+                NewFalse => Value::Bool(false),
+                EmptyTuple => Value::Tuple(self.items(Vec::new())),
+                EmptyList => Value::List(self.items(Vec::new())),
+                EmptyDict => Value::Dict(self.items(Vec::new())),
+                EmptySet => Value::Set(self.items(Vec::new())),
+                _ => return Err(self.unsound("is not expected here")),
+            },
         })
     }
 
@@ -252,17 +266,16 @@ impl Make for Reader<'_> {
         let own = match (container, code) {
             (Value::List(own) | Value::Deque(own), Append | Appends) => own,
             (Value::Dict(own), SetItem | SetItems) => own,
-            (Value::Set(own), AddItems) => own,
+            (Value::Set(own), AddItems) | (Value::Object(own), _) => own,
             _ => {
                 return Err(self.unsound(format!("cannot add to a value of type {}", container.kind())));
             }
         };
         // In a list that is too long for a shape or for a key and its value, only types matter.
         if code == Appends && items.len() > AXES {
-            items
-                .iter_mut()
-                .filter(|item| item.is_plain())
-                .for_each(|item| *item = Value::Other(item.kind()));
+            for item in &mut items {
+                *item = item.plain().map_or_else(|| std::mem::take(item), Value::Other);
+            }
         }
         self.see_change(own);
         own.add(items);
@@ -279,74 +292,83 @@ impl Make for Reader<'_> {
         if let Some(listed) = Listed::find(&module, &name) {
             return Ok(Value::Listed(listed));
         }
-        let reason = REASONS.iter().find(|(of, names, _)| **of == *module && names.contains(&&*name));
-        let reason = match reason {
-            Some((_, _, reason)) => format!("which is {reason}"),
-            None => "which is not on the closed list of what models need".into(),
-        };
-        let name: String = format!("{module}.{name}").chars().take(200).collect();
-        Err(self.unsound(format!("imports {}, {reason}", shown_text(&name))))
+        let is_it = |of: &str, names: &[&str]| *of == *module && names.contains(&&*name);
+        let reason = REASONS.iter().find(|(of, names, _)| is_it(of, names)).map(|(_, _, reason)| *reason);
+        let is_harmless = HARMLESS.iter().any(|(of, names)| is_it(of, names));
+        let (here, text) = (self.here, format!("{module}.{name}"));
+        Ok(Value::Name(Rc::new(Name { here, text, reason, is_harmless })))
     }
 
     fn call(&mut self, callee: Value, arguments: Value) -> io::Result<Value> {
         use Listed::{Counter, DefaultDict, Deque, Dict, Set};
-        let Value::Listed(callee) = callee else {
-            return Err(self.unsound(format!("calls a value of type {}", callee.kind())));
+        let listed = match &callee {
+            Value::Listed(listed) => *listed,
+            Value::Name(name) if name.reason.is_some() => return self.unsupported(name),
+            Value::Name(name) if !name.is_harmless && !self.options.skip_unsupported => {
+                return Err(name.error());
+            }
+            Value::Name(_) | Value::Object(_) => {
+                return Ok(Value::Object(self.items(vec![callee, arguments])));
+            }
+            other => return Err(self.unsound(format!("calls a value of type {}", other.kind()))),
         };
         let Value::Tuple(arguments) = arguments else {
             return Err(self.unsound("calls something with arguments that are not a tuple"));
         };
         let arguments = arguments.values();
-        let is_container = matches!(callee, Dict | DefaultDict | Set | Counter | Deque);
+        let is_container = matches!(listed, Dict | DefaultDict | Set | Counter | Deque);
         if self.here.code == Opcode::NewObj && is_container && !arguments.is_empty() {
             return Err(self.unsound("makes an empty container, but gives arguments"));
         }
-        self.make(callee, &arguments)
+        match self.make(listed, &arguments)? {
+            Some(made) => Ok(made),
+            None => Err(self.unsound(format!("calls {} in an unknown way", listed.name()))),
+        }
     }
 
     /// PyTorch would replace the elements of a tensor, which `torch.save` does not write.
     fn build(&mut self, object: &Value, state: Value) -> io::Result<()> {
         match object {
-            Value::Dict(_) => self.set_attributes(object, state),
+            Value::Dict(_) => return self.set_attributes(object, state),
+            Value::Object(items) => {
+                self.see_change(items);
+                items.add(vec![state]);
+                return Ok(());
+            }
             Value::Numpy(value) => match value.get() {
-                Numpy::Dtype(dtype, _) => self.set_order(dtype, &state).map(|dtype| value.set(dtype)),
-                Numpy::Empty => self.filled(&state).map(|array| value.set(array)),
-                Numpy::Array(_) => Err(self.unsound("sets the state of a value of type tensor")),
+                Numpy::Dtype(element, _) => {
+                    return self.set_order(element, &state).map(|dtype| value.set(dtype));
+                }
+                Numpy::Empty => return self.filled(&state).map(|array| value.set(array)),
+                _ => {}
             },
-            other => Err(self.unsound(format!("sets the state of a value of type {}", other.kind()))),
+            _ => {}
         }
+        Err(self.unsound(format!("sets the state of a value of type {}", object.kind())))
     }
 
     /// Returns the storage of an id: the word `storage`, a class, a key, a device and a number of elements.
     fn persistent(&mut self, id: Value) -> io::Result<Value> {
+        let invalid = |here: Here| here.unsound("has an invalid id of a storage");
         let Value::Tuple(id) = id else { return Err(self.unsound("has an id that is not a tuple")) };
         let parts = id.values();
-        let [word, class, key, device, count, view @ ..] = &parts[..] else {
-            return Err(self.unsound("has an id that is too short"));
+        let [word, class, Value::Text(key), device, Value::Int(count), view @ ..] = &parts[..] else {
+            return Err(invalid(self.here));
         };
-        if !is_text(word, &["storage"]) {
-            return Err(self.unsound("has the id of something else than a storage"));
-        }
         if !matches!(view, [] | [Value::Nothing]) {
             return Err(self.unsound("names a view of a storage, as releases before 0.4 wrote them"));
         }
         if is_text(device, &["meta"]) {
-            return Err(self.unsound("names a storage without data, on the device meta"));
+            return self.not_held(format!("names a storage of {META}"));
         }
         let dtype = match class {
             Value::Listed(Listed::Storage(dtype)) => Some(*dtype),
             Value::Listed(Listed::Untyped) => None,
-            _ => return Err(self.unsound("names a storage of an unknown class")),
+            Value::Name(name) => return self.unsupported(name),
+            _ => return Err(invalid(self.here)),
         };
-        let bytes = match count {
-            Value::Int(count) => {
-                u64::try_from(*count).ok().and_then(|count| count.checked_mul(dtype.map_or(1, width)))
-            }
-            _ => None,
-        };
-        let (Value::Text(key), Some(bytes)) = (key, bytes) else {
-            return Err(self.unsound("has an invalid id of a storage"));
-        };
+        let bytes = u64::try_from(*count).ok().and_then(|count| count.checked_mul(dtype.map_or(1, width)));
+        let bytes = bytes.filter(|_| is_text(word, &["storage"])).ok_or_else(|| invalid(self.here))?;
         let storage = self.store.find(key, bytes, dtype);
         let storage = storage.map_err(|error| match error.kind() {
             io::ErrorKind::InvalidData => self.unsound(error.to_string()),
@@ -388,9 +410,9 @@ fn is_text(value: &Value, texts: &[&str]) -> bool {
 }
 
 impl<'s> Reader<'s> {
-    pub fn new(store: &'s mut Store, fetched: Indices) -> Self {
+    pub fn new(store: &'s mut Store, fetched: Indices, options: Options) -> Self {
         let (here, views, attributes, shared, meter) = Default::default();
-        Self { here, fetched, store, views, attributes, shared, meter, worked: 0 }
+        Self { here, fetched, options, store, views, attributes, shared, meter, worked: 0 }
     }
 
     /// Returns the attributes of a value.
@@ -439,61 +461,70 @@ impl<'s> Reader<'s> {
         Ok(u32::try_from(self.views.len() - 1).unwrap_or(u32::MAX))
     }
 
-    /// Makes what a name of the list makes of these arguments.
-    fn make(&mut self, callee: Listed, arguments: &[Value]) -> io::Result<Value> {
+    /// Returns what stands for a tensor that safetensors cannot hold, or rejects the file.
+    fn not_held(&self, what: String) -> io::Result<Value> {
+        match self.options.skip_unsupported {
+            true => Ok(Value::Unsupported(what.into())),
+            false => Err(self.unsound(what)),
+        }
+    }
+
+    /// The same for a tensor that needs this name.
+    fn unsupported(&self, name: &Name) -> io::Result<Value> {
+        match self.options.skip_unsupported {
+            true => Ok(Value::Unsupported(name.what().into())),
+            false => Err(name.error()),
+        }
+    }
+
+    /// Returns what a name of the list makes of these arguments; `None` if that is not known.
+    fn make(&mut self, callee: Listed, arguments: &[Value]) -> io::Result<Option<Value>> {
         let numpy = |value| Value::Numpy(Rc::new(Cell::new(value)));
-        match (callee, arguments) {
-            (Listed::Rebuild(rebuild), _) => self.rebuild(rebuild, arguments),
+        Ok(Some(match (callee, arguments) {
+            (Listed::Rebuild(rebuild), _) => return self.rebuild(rebuild, arguments),
             // A parameter of an old release.
-            (Listed::Tensor, [tensor] | [tensor, _]) => self.tensor(tensor),
+            (Listed::Tensor, [tensor] | [tensor, _]) if tensor.is_of_tensor() => tensor.clone(),
             (Listed::Dict | Listed::Counter, []) | (Listed::DefaultDict, [] | [_]) => {
-                Ok(Value::Dict(self.items(Vec::new())))
+                Value::Dict(self.items(Vec::new()))
             }
-            (Listed::Dict, [pairs]) => self.dict(pairs),
+            (Listed::Dict, [Value::List(pairs)]) => return self.dict(&pairs.values()),
             (Listed::Counter, [Value::Dict(counts)]) => {
                 self.work(counts.values().len())?;
-                Ok(Value::Dict(self.items(counts.values().clone())))
+                Value::Dict(self.items(counts.values().clone()))
             }
-            (Listed::Counter, [_]) => Err(self.unsound("counts something else than a dictionary")),
-            (Listed::Deque, [] | [_] | [_, _]) => self.deque(arguments),
+            // Items are appended to it later.
+            (Listed::Deque, []) => Value::Deque(self.items(Vec::new())),
+            (Listed::Deque, [Value::Tuple(items), rest @ ..])
+                if items.values().is_empty() && rest.iter().all(|longest| longest.plain().is_some()) =>
+            {
+                Value::Deque(self.items(Vec::new()))
+            }
             // Only whether it has tensors matters.
-            (Listed::Set, [] | [_]) => Ok(Value::Set(self.items(arguments.to_vec()))),
-            (Listed::Plain(kind), _) if arguments.iter().all(Value::is_plain) => Ok(Value::Other(kind)),
-            (Listed::Bytes, []) => Ok(Value::Bytes([].into())),
-            (Listed::Size, [dims @ Value::Tuple(_)]) => Ok(dims.clone()),
-            (Listed::Device, [_] | [_, _]) => Ok(Value::Other("device")),
-            (Listed::NumpyDtype, [name] | [name, _] | [name, _, _]) => self.numpy_dtype(name).map(numpy),
+            (Listed::Set, [] | [_]) => Value::Set(self.items(arguments.to_vec())),
+            (Listed::Plain(kind), _) if arguments.iter().all(|argument| argument.plain().is_some()) => {
+                Value::Other(kind)
+            }
+            (Listed::Bytes, []) => Value::Bytes([].into()),
+            (Listed::Size, [dims @ Value::Tuple(_)]) => dims.clone(),
+            (Listed::Device, [_] | [_, _]) => Value::Other("device"),
+            (Listed::NumpyDtype, [Value::Text(name), rest @ ..]) if rest.len() < 3 => numpy(dtype_of(name)),
             (Listed::NumpyScalar, [Value::Numpy(dtype), _]) if matches!(dtype.get(), Numpy::Dtype(..)) => {
-                Ok(Value::Other("numpy scalar"))
+                Value::Other("numpy scalar")
             }
-            (Listed::NumpyReconstruct, [Value::Listed(Listed::NumpyArray), _, _]) => Ok(numpy(Numpy::Empty)),
+            (Listed::NumpyReconstruct, [Value::Listed(Listed::NumpyArray), _, _]) => numpy(Numpy::Empty),
             (Listed::NumpyFromBuffer, [bytes, dtype, shape, order]) => {
-                if !is_text(order, &["C", "F"]) {
-                    return Err(self.unsound("makes an array of an unknown order"));
-                }
-                self.array(shape, dtype, is_text(order, &["F"]), bytes).map(Value::Tensor)
+                let is_fortran = match order {
+                    _ if is_text(order, &["C"]) => false,
+                    _ if is_text(order, &["F"]) => true,
+                    _ => return Ok(None),
+                };
+                numpy(self.array(shape, dtype, is_fortran, bytes)?)
             }
-            (Listed::Encode, [text, codec]) => self.encode(text, codec),
-            _ => Err(self.unsound(format!("calls {callee:?} in an unknown way"))),
-        }
-    }
-
-    /// Makes an empty deque, to which items are appended.
-    fn deque(&mut self, arguments: &[Value]) -> io::Result<Value> {
-        let is_empty = |value: &Value| matches!(value, Value::Tuple(_)) && value.has_none();
-        let (items, longest) = (arguments.first(), arguments.get(1));
-        match items.is_none_or(is_empty) && longest.is_none_or(Value::is_plain) {
-            true => Ok(Value::Deque(self.items(Vec::new()))),
-            false => Err(self.unsound("makes a deque in an unknown way")),
-        }
-    }
-
-    /// Returns the value if it is a tensor.
-    fn tensor(&self, value: &Value) -> io::Result<Value> {
-        match value.tensor() {
-            Some(_) => Ok(value.clone()),
-            None => Err(self.unsound(format!("makes a parameter of a value of type {}", value.kind()))),
-        }
+            (Listed::Encode, [text, codec]) if is_text(codec, &["latin1", "latin-1"]) => {
+                return self.encode(text);
+            }
+            _ => return Ok(None),
+        }))
     }
 
     fn work(&mut self, items: usize) -> io::Result<()> {
@@ -505,83 +536,73 @@ impl<'s> Reader<'s> {
         Ok(())
     }
 
-    /// Makes a dictionary of a list of pairs.
-    fn dict(&mut self, pairs: &Value) -> io::Result<Value> {
-        let Value::List(pairs) = pairs else {
-            return Err(self.unsound("makes a dictionary of something else than a list"));
-        };
-        self.work(pairs.values().len())?;
+    /// Makes a dictionary of pairs.
+    fn dict(&mut self, pairs: &[Value]) -> io::Result<Option<Value>> {
+        self.work(pairs.len())?;
         let mut items = Vec::new();
-        for pair in pairs.values().iter() {
+        for pair in pairs {
             match pair {
                 Value::List(pair) | Value::Tuple(pair) if pair.values().len() == 2 => {
                     items.extend_from_slice(&pair.values());
                 }
-                _ => return Err(self.unsound("makes a dictionary of something else than pairs")),
+                _ => return Ok(None),
             }
         }
         self.check_pairs(&items)?;
-        Ok(Value::Dict(self.items(items)))
+        Ok(Some(Value::Dict(self.items(items))))
     }
 
-    fn rebuild(&mut self, rebuild: Rebuild, arguments: &[Value]) -> io::Result<Value> {
-        match (rebuild, arguments) {
-            (Rebuild::V1, [_, _, _, _]) => self.view(arguments, None),
-            (Rebuild::V2, [_, _, _, _, _, hooks, rest @ ..]) if rest.len() <= 1 => {
-                self.check_plain(hooks, rest)?;
-                self.view(arguments, None)
+    fn rebuild(&mut self, rebuild: Rebuild, arguments: &[Value]) -> io::Result<Option<Value>> {
+        let (tensor, hooks, flags, state) = match (rebuild, arguments) {
+            (Rebuild::V1, [_, _, _, _]) => (self.view(arguments, None)?, &Value::Nothing, &[][..], None),
+            (Rebuild::V2, [_, _, _, _, _, hooks, flags @ ..]) if flags.len() <= 1 => {
+                (self.view(arguments, None)?, hooks, flags, None)
             }
-            (Rebuild::V3, [_, _, _, _, _, hooks, dtype, rest @ ..]) if rest.len() <= 1 => {
-                self.check_plain(hooks, rest)?;
-                match dtype {
-                    Value::Listed(Listed::Dtype(dtype)) => self.view(arguments, Some(*dtype)),
-                    _ => Err(self.unsound("makes a tensor of an unknown dtype")),
-                }
+            (Rebuild::V3, [_, _, _, _, _, hooks, dtype, flags @ ..]) if flags.len() <= 1 => {
+                (self.view(arguments, Some(dtype))?, hooks, flags, None)
             }
-            (Rebuild::Parameter, [tensor, _, hooks]) => {
-                self.check_plain(hooks, &[])?;
-                self.tensor(tensor)
-            }
+            (Rebuild::Parameter, [tensor, _, hooks]) => (Some(tensor.clone()), hooks, &[][..], None),
             (Rebuild::ParameterWithState, [tensor, _, hooks, state]) => {
-                self.check_plain(hooks, &[])?;
-                let tensor = self.tensor(tensor)?;
-                self.set_attributes(&tensor, state.clone())?;
-                Ok(tensor)
+                (Some(tensor.clone()), hooks, &[][..], Some(state))
             }
-            (Rebuild::FromType, [function, class, arguments, state]) => {
+            (
+                Rebuild::FromType,
+                [Value::Listed(function), Value::Listed(Listed::Tensor), arguments, state],
+            ) => {
                 let (
-                    Value::Listed(Listed::Rebuild(function @ (Rebuild::V1 | Rebuild::V2 | Rebuild::V3))),
-                    Value::Listed(Listed::Tensor),
-                ) = (function, class)
+                    Listed::Rebuild(function @ (Rebuild::V1 | Rebuild::V2 | Rebuild::V3)),
+                    Value::Tuple(own),
+                ) = (function, arguments)
                 else {
-                    return Err(self.unsound("makes a tensor of an unknown class"));
+                    return Ok(None);
                 };
-                let Value::Tuple(arguments) = arguments else {
-                    return Err(self.unsound("makes a tensor of something else than a tuple"));
-                };
-                let tensor = self.rebuild(*function, &arguments.values())?;
-                self.set_attributes(&tensor, state.clone())?;
-                Ok(tensor)
+                (self.rebuild(*function, &own.values())?, &Value::Nothing, &[][..], Some(state))
             }
-            (Rebuild::FromNumpy, [array, dtype, _, _]) => self.of_numpy(array, dtype),
-            _ => {
-                let count = arguments.len();
-                Err(self.unsound(format!("makes a tensor from {count} arguments in an unknown way")))
+            (Rebuild::FromNumpy, [array, Value::Listed(Listed::Dtype(dtype)), _, _]) => {
+                // Nothing need be converted.
+                let view = array.tensor().and_then(|number| at(&self.views, number));
+                return Ok(view.filter(|view| view.dtype == *dtype).map(|_| array.clone()));
             }
+            _ => return Ok(None),
+        };
+        let Some(tensor) = tensor.filter(Value::is_of_tensor) else { return Ok(None) };
+        self.check_plain(hooks, flags)?;
+        if let (Some(state), Some(_)) = (state, tensor.tensor()) {
+            self.set_attributes(&tensor, state.clone())?;
         }
+        Ok(Some(tensor))
     }
 
     /// Checks that a tensor has no hooks, and no flags by which its numbers differ from those stored.
-    fn check_plain(&mut self, hooks: &Value, metadata: &[Value]) -> io::Result<()> {
+    fn check_plain(&mut self, hooks: &Value, flags: &[Value]) -> io::Result<()> {
         if !matches!(hooks, Value::Nothing | Value::Dict(_)) || !hooks.has_none() {
             return Err(self.unsound("makes a tensor with hooks, which are code"));
         }
-        for metadata in metadata {
-            self.work(metadata.items().map_or(0, |items| items.values().len()))?;
-            let all_off = match metadata {
-                Value::Dict(flags) => {
-                    flags.values().iter().skip(1).step_by(2).all(|flag| matches!(flag, Value::Bool(false)))
-                }
+        for flags in flags {
+            self.work(flags.items().map_or(0, |items| items.values().len()))?;
+            let is_off = |flag: &Value| matches!(flag, Value::Bool(false));
+            let all_off = match flags {
+                Value::Dict(flags) => flags.values().iter().skip(1).step_by(2).all(is_off),
                 other => matches!(other, Value::Nothing),
             };
             if !all_off {
@@ -594,42 +615,33 @@ impl<'s> Reader<'s> {
         Ok(())
     }
 
-    /// Returns the tensor of an array if it has this dtype, so that nothing need be converted.
-    fn of_numpy(&mut self, array: &Value, dtype: &Value) -> io::Result<Value> {
-        let Some(number) = array.tensor() else {
-            return Err(self.unsound("makes a tensor of something else than an array"));
+    /// Makes a tensor of a storage, an offset, a shape and strides; of the storage's dtype unless there is
+    /// another one.
+    fn view(&mut self, arguments: &[Value], dtype: Option<&Value>) -> io::Result<Option<Value>> {
+        let [storage, Value::Int(offset), dims, strides, ..] = arguments else { return Ok(None) };
+        let (storage, own) = match storage {
+            Value::Storage(storage, own) => (*storage, *own),
+            Value::Unsupported(_) => return Ok(Some(storage.clone())),
+            other => {
+                let Some(name) = other.class() else { return Ok(None) };
+                return self.unsupported(&name).map(Some);
+            }
         };
-        match (at(&self.views, number), dtype) {
-            (Some(view), Value::Listed(Listed::Dtype(dtype))) if view.dtype == *dtype => Ok(array.clone()),
-            _ => Err(self.unsound("makes a tensor of an array of another dtype")),
-        }
-    }
-
-    /// Makes a tensor of a storage, an offset, a shape and strides.
-    fn view(&mut self, arguments: &[Value], dtype: Option<Dtype>) -> io::Result<Value> {
-        let [storage, offset, dims, strides, ..] = arguments else {
-            return Err(self.unsound("makes a tensor without a storage"));
+        let dtype = match dtype {
+            Some(Value::Name(name)) => return self.unsupported(name).map(Some),
+            Some(Value::Listed(Listed::Dtype(dtype))) => Some(*dtype),
+            Some(_) => None,
+            None => own,
         };
-        let Value::Storage(storage, own) = storage else {
-            let kind = storage.kind();
-            return Err(
-                self.unsound(format!("makes a tensor of a value of type {kind}, which is not a storage"))
-            );
+        let (Ok(offset), Some(dtype), Some(dims), Some(strides)) =
+            (u64::try_from(*offset), dtype, numbers(dims), numbers(strides))
+        else {
+            return Ok(None);
         };
-        let Some(dtype) = dtype.or(*own) else {
-            return Err(self.unsound("makes a tensor without a dtype"));
-        };
-        let (dims, strides) = (self.numbers(dims, "shape")?, self.numbers(strides, "strides")?);
-        let offset = match offset {
-            Value::Int(offset) => u64::try_from(*offset).ok(),
-            _ => None,
-        };
-        let offset = offset.ok_or_else(|| self.unsound("makes a tensor with an invalid offset"))?;
         if dims.len() != strides.len() {
-            let (axes, strides) = (dims.len(), strides.len());
-            return Err(self.unsound(format!("makes a tensor with {axes} axes, but {strides} strides")));
+            return Ok(None);
         }
-        let elements = self.store.get(*storage)?.len / width(dtype);
+        let elements = self.store.get(storage)?.len / width(dtype);
         let Some(end) = end_of(offset, &dims, &strides) else {
             return Err(self.unsound("makes a tensor whose shape or strides are too large"));
         };
@@ -639,25 +651,7 @@ impl<'s> Reader<'s> {
             )));
         }
         let strides = (!is_contiguous(&dims, &strides)).then_some(&*strides);
-        self.add_view(View::new(*storage, dtype, offset, &dims, strides)).map(Value::Tensor)
-    }
-
-    /// Returns the numbers of a shape or of strides.
-    fn numbers(&self, value: &Value, what: &str) -> io::Result<Vec<u64>> {
-        let (Value::Tuple(items) | Value::List(items)) = value else {
-            return Err(self.unsound(format!("makes a tensor with {what} that are not a tuple")));
-        };
-        let items = items.values();
-        if items.len() > AXES {
-            return Err(self.unsound(format!("makes a tensor with more than {AXES} axes")));
-        }
-        let number = |value: &Value| match value {
-            Value::Int(number) => u64::try_from(*number).map_err(|_| {
-                self.unsound(format!("makes a tensor with the negative number {number} in its {what}"))
-            }),
-            _ => Err(self.unsound(format!("makes a tensor with {what} that are not numbers"))),
-        };
-        items.iter().map(number).collect()
+        self.add_view(View::new(storage, dtype, offset, &dims, strides)).map(|view| Some(Value::Tensor(view)))
     }
 
     /// Sets attributes of a dictionary, or those of a tensor that a name of the list sets.
@@ -691,60 +685,52 @@ impl<'s> Reader<'s> {
     }
 
     /// Returns the dtype with the byte order of a state.
-    fn set_order(&self, dtype: Option<Dtype>, state: &Value) -> io::Result<Numpy> {
+    fn set_order(&self, element: Element, state: &Value) -> io::Result<Numpy> {
         match state.items().and_then(|items| items.values().get(1).cloned()) {
-            Some(Value::Text(order)) => match &*order {
-                "<" | "|" | "=" => Ok(Numpy::Dtype(dtype, false)),
-                ">" => Ok(Numpy::Dtype(dtype, true)),
-                _ => Err(self.unsound("sets an unknown byte order")),
-            },
+            Some(order) if is_text(&order, &["<", "|", "="]) => Ok(Numpy::Dtype(element, false)),
+            Some(order) if is_text(&order, &[">"]) => Ok(Numpy::Dtype(element, true)),
             _ => Err(self.unsound("sets a dtype of numpy in an unknown way")),
         }
     }
 
-    fn numpy_dtype(&self, name: &Value) -> io::Result<Numpy> {
-        let Value::Text(name) = name else {
-            return Err(self.unsound("makes a dtype of numpy without a name"));
-        };
-        let (is_big, name) = match name.split_at_checked(1) {
-            Some((">", rest)) => (true, rest),
-            Some(("<" | "|" | "=", rest)) => (false, rest),
-            _ => (false, &**name),
-        };
-        Ok(Numpy::Dtype(Header::named(name), is_big))
-    }
-
     /// Returns the array of a state: its version, shape, dtype, order and bytes.
     fn filled(&mut self, state: &Value) -> io::Result<Numpy> {
-        let Value::Tuple(state) = state else {
-            return Err(self.unsound("fills an array in an unknown way"));
-        };
+        let unknown = |here: Here| here.unsound("fills an array in an unknown way");
+        let Value::Tuple(state) = state else { return Err(unknown(self.here)) };
         let state = state.values();
-        let [_, shape, dtype, order, bytes] = &state[..] else {
-            return Err(self.unsound("fills an array in an unknown way"));
-        };
-        let is_fortran = match order {
-            Value::Bool(is_fortran) => *is_fortran,
-            Value::Int(number @ 0..=1) => *number == 1,
-            _ => return Err(self.unsound("makes an array of an unknown order")),
-        };
-        self.array(shape, dtype, is_fortran, bytes).map(Numpy::Array)
+        let [_, shape, dtype, order, bytes] = &state[..] else { return Err(unknown(self.here)) };
+        match order {
+            Value::Bool(is_fortran) => self.array(shape, dtype, *is_fortran, bytes),
+            Value::Int(number @ 0..=1) => self.array(shape, dtype, *number == 1, bytes),
+            _ => Err(unknown(self.here)),
+        }
     }
 
-    /// Adds an array, and returns the number of its tensor.
-    fn array(&mut self, shape: &Value, dtype: &Value, is_fortran: bool, bytes: &Value) -> io::Result<u32> {
-        let dtype = match dtype {
-            Value::Numpy(dtype) => dtype.get(),
-            _ => Numpy::Empty,
+    /// Adds an array.
+    fn array(&mut self, shape: &Value, dtype: &Value, is_fortran: bool, bytes: &Value) -> io::Result<Numpy> {
+        let dtype = if let Value::Numpy(dtype) = dtype { dtype.get() } else { Numpy::Empty };
+        let (dtype, is_big) = match dtype {
+            Numpy::Dtype(Element::Number(dtype), is_big) => (dtype, is_big),
+            // A list has the objects of an array.
+            Numpy::Dtype(Element::Others(kind), _)
+                if bytes
+                    .items()
+                    .is_none_or(|items| items.values().iter().all(|item| item.plain().is_some())) =>
+            {
+                return Ok(Numpy::Others(kind));
+            }
+            Numpy::Dtype(..) if self.options.skip_unsupported => return Ok(Numpy::Unsupported),
+            _ => return Err(self.unsound(format!("makes {UNSUPPORTED}"))),
         };
-        let Numpy::Dtype(Some(dtype), is_big) = dtype else {
-            return Err(self.unsound("makes an array of a dtype that safetensors does not have"));
+        let dims = numbers(shape);
+        let len = dims.as_ref().and_then(|dims| byte_len(dtype, dims));
+        let (Some(dims), Some(len)) = (dims, len) else {
+            return Err(self.unsound("makes an array of an unknown shape"));
         };
-        let dims = self.numbers(shape, "shape")?;
-        let len = dims.iter().try_fold(width(dtype), |len, dim| len.checked_mul(*dim));
-        let len = len.ok_or_else(|| self.unsound("makes an array that is too large"))?;
         let storage = match *bytes {
             Value::Bytes(ref bytes) if bytes.len() as u64 == len => self.store.add_kept(bytes)?,
+            // Python 2 has texts for bytes.
+            Value::Text(ref text) if text.len() as u64 == len => self.store.add_kept(text.as_bytes())?,
             Value::Latin(at, packed) if packed >= len && packed / 2 <= len => {
                 self.store.add_pickled(at, packed, len, Kind::Latin)?
             }
@@ -756,25 +742,48 @@ impl<'s> Reader<'s> {
         let fortran = fortran(&dims);
         let strides = (is_fortran && !is_contiguous(&dims, &fortran)).then_some(&*fortran);
         let view = View { is_big, ..View::new(storage, dtype, 0, &dims, strides) };
-        self.add_view(view)
+        self.add_view(view).map(Numpy::Array)
     }
 
     /// Returns the bytes that are spelled as a text in Latin-1.
-    fn encode(&mut self, text: &Value, codec: &Value) -> io::Result<Value> {
-        if !is_text(codec, &["latin1", "latin-1"]) {
-            return Err(self.unsound("encodes a text other than in latin1"));
-        }
+    fn encode(&mut self, text: &Value) -> io::Result<Option<Value>> {
         match *text {
             Value::Text(ref text) => {
+                self.work(text.len())?;
                 let bytes: Result<Vec<u8>, _> = text.chars().map(u8::try_from).collect();
-                let bytes = bytes.map_err(|_| self.unsound("encodes a text that is not in latin1"))?;
-                self.work(bytes.len())?;
-                Ok(Value::Bytes(bytes.into()))
+                Ok(bytes.ok().map(|bytes| Value::Bytes(bytes.into())))
             }
-            Value::LongText(at, len) => Ok(Value::Latin(at, len)),
-            _ => Err(self.unsound("encodes something else than a text")),
+            Value::LongText(at, len) => Ok(Some(Value::Latin(at, len))),
+            _ => Ok(None),
         }
     }
+}
+
+/// Returns the numbers of a shape or of strides.
+fn numbers(value: &Value) -> Option<Vec<u64>> {
+    let (Value::Tuple(items) | Value::List(items)) = value else { return None };
+    let items = items.values();
+    let number = |value: &Value| match value {
+        Value::Int(number) => u64::try_from(*number).ok(),
+        _ => None,
+    };
+    (items.len() <= AXES).then(|| items.iter().map(number).collect()).flatten()
+}
+
+/// Returns the dtype with this name in numpy.
+fn dtype_of(name: &str) -> Numpy {
+    let (is_big, name) = match name.split_at_checked(1) {
+        Some((order @ (">" | "<" | "|" | "="), rest)) => (order == ">", rest),
+        _ => (false, name),
+    };
+    let element = match (Header::named(name), name.chars().next()) {
+        (Some(dtype), _) => Element::Number(dtype),
+        (None, Some('S' | 'a' | 'U' | 'T')) => Element::Others("array of text"),
+        (None, Some('M' | 'm')) => Element::Others("array of times"),
+        (None, Some('O')) => Element::Others("array of objects"),
+        (None, _) => Element::Unsupported,
+    };
+    Numpy::Dtype(element, is_big)
 }
 
 /// Returns the index after the last element of a view; `None` if it or the number of bytes does not fit 64

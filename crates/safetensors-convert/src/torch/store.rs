@@ -300,7 +300,10 @@ fn storage_key(rest: &str, entry: &Entry) -> io::Result<u64> {
         return number_of(key).ok_or_else(no_number);
     }
     Err(unsound(match rest == "constants.pkl" || rest.starts_with("code/") {
-        true => format!("entry {name} is code: a TorchScript archive, which is a program"),
+        true => format!(
+            "entry {name} is code: a TorchScript archive, which is a program; in Python, save its weights with \
+             torch.save(torch.jit.load(FILE).state_dict(), NEW)"
+        ),
         false => format!("entry {name} is not part of a file that torch.save writes"),
     }))
 }

@@ -1,6 +1,6 @@
 //! Files that are damaged, or made to mislead.
 
-use super::{Checkpoint, Ties};
+use super::{Checkpoint, Options, Ties};
 use crate::pickle::{Opcode, scan};
 use crate::samples::{file, read};
 use crate::source::TensorSource;
@@ -155,22 +155,23 @@ fn names_outside_the_list_are_rejected_with_their_offset() {
 
 #[test]
 fn views_outside_their_storage_are_rejected() {
+    let unknown = "calls torch._utils._rebuild_tensor_v2 in an unknown way";
+    let many = &b"K\x01".repeat(65)[..];
     for (offset, shape, strides, sentence) in [
         (&b"K\x01"[..], &b"K\x06"[..], &b"K\x01"[..], "ends at element 7 of a storage with 6"),
         (b"K\0", b"K\x07", b"K\x01", "ends at element 7"),
         (b"K\0", b"K\x03", b"K\x03", "ends at element 7"),
-        (b"J\xFF\xFF\xFF\xFF", b"K\x01", b"K\x01", "invalid offset"),
-        (b"K\0", b"K\x02", b"J\xFF\xFF\xFF\xFF", "the negative number -1 in its strides"),
-        (b"K\0", b"J\xFF\xFF\xFF\xFF", b"K\x01", "the negative number -1 in its shape"),
-        (b"K\0", b"K\x02", b"K\x01K\x01", "1 axes, but 2 strides"),
+        (b"J\xFF\xFF\xFF\xFF", b"K\x01", b"K\x01", unknown),
+        (b"K\0", b"K\x02", b"J\xFF\xFF\xFF\xFF", unknown),
+        (b"K\0", b"J\xFF\xFF\xFF\xFF", b"K\x01", unknown),
+        (b"K\0", b"K\x02", b"K\x01K\x01", unknown),
         (b"K\0", b"\x8a\x08\0\0\0\0\0\0\0\x40", b"K\0", "shape or strides are too large"),
         (b"K\0", b"K\x04", b"\x8a\x08\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x7F", "shape or strides are too large"),
-        (b"K\0", b"N", b"K\x01", "shape that are not numbers"),
+        (b"K\0", b"N", b"K\x01", unknown),
+        (b"K\0", many, many, unknown),
     ] {
         unsound_pickle(&pickle(&tensor(offset, shape, strides)), sentence);
     }
-    let many = [&b"("[..], &b"K\x01".repeat(65)].concat();
-    unsound_pickle(&pickle(&tensor(b"K\0", &many[1..], &many[1..])), "more than 64 axes");
 }
 
 #[test]
@@ -220,8 +221,9 @@ fn archives_of_other_programs_are_rejected() {
     let mut tar = vec![b'a'; 600];
     tar[257..262].copy_from_slice(b"ustar");
     rejected(&tar, ErrorKind::InvalidData, "a tar archive");
-    rejected(b"", ErrorKind::InvalidData, "it begins neither with a zip archive");
-    rejected(b"N.", ErrorKind::InvalidData, "it begins neither with a zip archive");
+    let neither = "it is neither an archive nor of the format before 1.6, and as a pickle of arrays: ";
+    rejected(b"", ErrorKind::InvalidData, neither);
+    rejected(b"N.N.", ErrorKind::InvalidData, &format!("{neither}bytes follow the pickle, which ends at 2"));
     rejected(b"PK\x03\x04", ErrorKind::InvalidData, "not a file of this format, or a truncated one");
 }
 
@@ -299,7 +301,7 @@ fn long_lists_of_plain_values_take_no_memory() {
     let pickle = [b"}", &text("v")[..], b"]", &appended, b"s", &text("w"), &one, b"s."].concat();
     let source = Checkpoint::open(file(&archive(&pickle))).expect("a list");
     assert_eq!((source.tensors().len(), source.left_out_count()), (1, 1_200_000));
-    let kinds: Vec<_> = source.left_out().iter().take(4).map(|value| value.kind).collect();
+    let kinds: Vec<_> = source.left_out().iter().take(4).map(|value| &*value.kind).collect();
     assert_eq!(kinds, ["float", "int", "int", "str"]);
     // A tensor among them has its name.
     let mixed = [b"](", &b"K\x01".repeat(100)[..], &one, b"e."].concat();
@@ -381,19 +383,85 @@ fn harmless_types_are_left_out() {
         (b"ccollections\ndeque\n)K\x05\x86R(K\x01K\x02e", "deque"),
     ] {
         let source = Checkpoint::open(file(&archive(&with(value)))).expect(kind);
-        assert_eq!((source.tensors().len(), source.left_out()[0].kind), (1, kind));
+        assert_eq!((source.tensors().len(), &*source.left_out()[0].kind), (1, kind));
         assert!(scan(&with(value)[..]).expect("read").is_listed());
     }
     let counter = b"ccollections\nCounter\n}X\x01\0\0\0aK\x02s\x85R";
     let source = Checkpoint::open(file(&archive(&with(counter)))).expect("a counter");
     assert_eq!(source.left_out()[0].path, "v.a");
     unsound_pickle(&[b"ccollections\ndeque\n)R", &one[..], b"a."].concat(), "it is in a set or a deque");
-    unsound_pickle(
-        &[b"ccollections\ndeque\n](", &one[..], b"e\x85R."].concat(),
-        "makes a deque in an unknown",
-    );
-    unsound_pickle(&[b"cbuiltins\nslice\nNN", &one[..], b"\x87R."].concat(), "in an unknown way");
-    unsound_pickle(&[b"ccollections\nCounter\n]", &one[..], b"a\x85R."].concat(), "counts something else");
+    for (begin, end) in [
+        (&b"ccollections\ndeque\n]("[..], &b"e\x85R."[..]),
+        (b"cbuiltins\nslice\nNN", b"\x87R."),
+        (b"ccollections\nCounter\n]", b"a\x85R."),
+    ] {
+        unsound_pickle(&[begin, &one, end].concat(), "in an unknown way");
+    }
+}
+
+/// Whatever is no tensor is left out, and a class can be the key of one.
+#[test]
+fn objects_of_other_classes_are_left_out() {
+    let one = tensor(b"K\0", b"K\x01", b"K\x01");
+    let with = |value: &[u8]| [b"}", &text("w")[..], &one, b"s", &text("v"), value, b"s."].concat();
+    let open = |value: &[u8], skip_unsupported| {
+        let options = Options { skip_unsupported, ..Options::default() };
+        Checkpoint::open_with(file(&archive(&with(value))), options)
+    };
+    let array = |dtype: &str, order: &[u8], bytes: &[u8]| {
+        let dtype = [b"cnumpy\ndtype\n(", &text(dtype)[..], b"\x89\x88tR(K\x03U\x01", order, b"tb"].concat();
+        let empty = b"cnumpy.core.multiarray\n_reconstruct\n(cnumpy\nndarray\n(K\0tC\x01btR(K\x01K\x01\x85";
+        [&empty[..], &dtype, b"\x89", bytes, b"tb"].concat()
+    };
+    for (value, kind) in [
+        (&b"cargparse\nNamespace\n)\x81}X\x02\0\0\0lrG?\xF0\0\0\0\0\0\0sb"[..], "argparse.Namespace"),
+        (b"cpathlib\nPosixPath\n(X\x01\0\0\0/tR", "pathlib.PosixPath"),
+        (b"cdatetime\ndatetime\n(C\x0A\x07\xE8\x01\x01\0\0\0\0\0\0tR", "datetime.datetime"),
+        (b"clightning\nCallback\n", "type"),
+        (&array("U1", b"<", b"C\x04a\0\0\0"), "array of text"),
+        (&array("O8", b"|", b"]Na"), "array of objects"),
+    ] {
+        let source = open(value, false).expect(kind);
+        assert_eq!((source.tensors().len(), &*source.left_out()[0].kind), (1, kind));
+    }
+    let key = [b"}clightning\nCallback\n}", &text("best")[..], &one, b"ss"].concat();
+    assert_eq!(open(&key, false).expect("a class as a key").metadata()[0].0, "w");
+    let namespace = [b"cargparse\nNamespace\n)\x81}X\x01\0\0\0a", &one[..], b"sb"].concat();
+    let module = [b"cmine\nModule\n)\x81}X\x01\0\0\0a", &one[..], b"sb"].concat();
+    let shape = b"K\x02K\x03\x86";
+    let sparse = [b"ctorch._utils\n_rebuild_sparse_tensor\n(N(", &one[..], &one, shape, b"ttR"].concat();
+    for (value, sentence, skipped) in [
+        (&b"cos\nsystem\nX\x02\0\0\0id\x85R"[..], "imports os.system, which is not on", &["os.system"][..]),
+        (&sparse, "which is a sparse tensor", &["torch._utils._rebuild_sparse_tensor, which is a sparse"]),
+        (
+            &array("c16", b"<", &[b"C\x10", &[0; 16][..]].concat()),
+            "a dtype that safetensors",
+            &["an array of a"],
+        ),
+        (&namespace, "it is in an object of the class \"argparse.Namespace\"", &["tensor in an object"]),
+        (&module, "imports mine.Module", &["mine.Module", "tensor in an object"]),
+    ] {
+        unsound_pickle(&with(value), sentence);
+        let source = open(value, true).expect("skipped");
+        let found: Vec<_> = source.skipped().iter().collect();
+        assert!(source.tensors().len() == 1 && found.len() == skipped.len(), "{found:?}");
+        assert!(found.iter().zip(skipped).all(|(one, kind)| one.path == "v" && one.kind.starts_with(kind)));
+    }
+    // A whole module is no list of tensors.
+    let alone = archive(&[&module[..], b"."].concat());
+    let options = Options { skip_unsupported: true, ..Options::default() };
+    assert!(Checkpoint::open_with(file(&alone), options).is_err());
+}
+
+/// As `pickle.dump` writes them, also of Python 2, whose texts are the bytes of arrays.
+#[test]
+fn pickles_of_arrays_are_read() {
+    let dtype = b"cnumpy\ndtype\n(S'u1'\nI0\nI1\ntR(I3\nS'|'\nNNNI-1\nI-1\nI0\ntb";
+    let empty = b"cnumpy.core.multiarray\n_reconstruct\n(cnumpy\nndarray\n(I0\ntS'b'\ntR(I1\n(I2\nt";
+    for bytes in [&b"S'\\xff\\x01'\n"[..], b"U\x02\xFF\x01", b"T\x02\0\0\0\xFF\x01", b"C\x02\xFF\x01"] {
+        let pickle = [b"(dS'w'\n", &empty[..], dtype, b"I00\n", bytes, b"tbs."].concat();
+        assert_eq!(all(&pickle).expect("a pickle"), [("w".to_owned(), vec![0xFF, 1])], "{bytes:?}");
+    }
 }
 
 /// PyTorch would replace the elements of the tensor by those that the state names.
@@ -455,8 +523,8 @@ fn tensors_without_names_are_rejected() {
         ),
         (of_key(b"N"), "its key is of type None, neither a text nor an integer"),
         (of_key(b"C\x01a"), "its key is of type bytes"),
-        (of_key(b"U\x01\xFF"), "its key is not UTF-8"),
-        (of_key(b"S'\xFF'\n"), "its key is not UTF-8"),
+        (of_key(b"U\x01\xFF"), "its key is of type bytes"),
+        (of_key(b"S'\xFF'\n"), "its key is of type bytes"),
     ] {
         unsound_pickle(&pickle, &format!("has no name: {sentence}"));
     }
@@ -477,7 +545,7 @@ fn tensors_without_names_are_rejected() {
 /// A few bytes of a pickle cost a bounded amount of work.
 #[test]
 fn arguments_of_calls_are_limited() {
-    unsound_pickle(b"cnumpy\ndtype\n(X\x02\0\0\0f4I0\nI1\nNtR.", "calls NumpyDtype in an unknown way");
+    unsound_pickle(b"cnumpy\ndtype\n(X\x02\0\0\0f4I0\nI1\nNtR.", "calls numpy.dtype in an unknown way");
     let plain = tensor(b"K\0", b"K\x01", b"K\x01");
     let flags = [b"}(\x89", &b"2".repeat((1 << 20) - 1)[..], b"uq\x000"].concat();
     let calls = [&plain[..plain.len() - 2], b"h\0tR0"].concat();
@@ -491,7 +559,7 @@ fn arguments_of_calls_are_limited() {
 fn ties_are_noted_copied_or_rejected() {
     let one = tensor(b"K\0", b"K\x02", b"K\x01");
     let tied = [b"}", &text("b")[..], &one, b"s", &text("a"), &one, b"s."].concat();
-    let open = |ties| Checkpoint::open_with(file(&archive(&tied)), ties);
+    let open = |ties| Checkpoint::open_with(file(&archive(&tied)), Options { ties, ..Options::default() });
     let noted = open(Ties::Note).expect("noted");
     assert_eq!(noted.metadata(), [("b".to_owned(), "a".to_owned())]);
     assert_eq!(noted.tensors().len(), 1);

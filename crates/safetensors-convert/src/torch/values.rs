@@ -3,14 +3,20 @@
 //! A value is freed as soon as nothing refers to it: PyTorch stores eight items in the memo for each tensor,
 //! and the reader keeps only those that are fetched.
 
-use crate::pickle::Listed;
+use crate::pickle::{Here, Listed};
+use crate::text::shown_text;
 use embedded_safetensors::Dtype;
+use std::borrow::Cow;
 use std::cell::{Cell, Ref, RefCell};
+use std::io;
 use std::rc::Rc;
 
 /// What a container takes without its items, in bytes; and what a value on the heap takes.
 const CONTAINER: usize = 96;
 const ON_HEAP: usize = 40;
+
+/// What an array of numbers is that safetensors cannot hold.
+pub(super) const UNSUPPORTED: &str = "an array of a dtype that safetensors does not have";
 
 /// A value of Python, as far as it matters which.
 #[derive(Clone, Debug, Default)]
@@ -23,9 +29,7 @@ pub(super) enum Value {
     Int(i64),
     Float(f64),
     Text(Rc<str>),
-    /// A text in a line whose bytes are not UTF-8. It has escapes, so that its bytes are not in the pickle.
-    NotText,
-    /// The bytes of a short text.
+    /// Short bytes that are not in the pickle, because they have escapes there.
     Bytes(Rc<[u8]>),
     /// A long text, or bytes: the place and the length in the pickle.
     LongText(u64, u64),
@@ -41,6 +45,12 @@ pub(super) enum Value {
     Dict(Rc<Items>),
     /// A name on the closed list.
     Listed(Listed),
+    /// Another name, which nothing but a dictionary's key needs.
+    Name(Rc<Name>),
+    /// What a call of such a name would make: the name, the arguments, and what is added to it or set.
+    Object(Rc<Items>),
+    /// A tensor that safetensors cannot hold, and what it is.
+    Unsupported(Rc<str>),
     /// The number of a storage, and the dtype of its elements; `None` for bytes.
     Storage(u32, Option<Dtype>),
     /// The number of a tensor.
@@ -52,49 +62,109 @@ pub(super) enum Value {
 /// Whether numbers are big-endian.
 pub(super) type IsBig = bool;
 
+/// A name that is not on the closed list.
+#[derive(Debug)]
+pub(super) struct Name {
+    /// The opcode that imports it.
+    pub here: Here,
+    /// The module and the name in it.
+    pub text: String,
+    /// Why safetensors cannot hold the tensors that it makes, if PyTorch has it for them.
+    pub reason: Option<&'static str>,
+    /// Whether a call makes a value that has nothing to do with models, and can be left out.
+    pub is_harmless: bool,
+}
+
+impl Name {
+    /// Returns what it is, for people.
+    pub fn what(&self) -> String {
+        let name: String = self.text.chars().take(200).collect();
+        match self.reason {
+            Some(reason) => format!("{}, which is {reason}", shown_text(&name)),
+            None => format!("{}, which is not on the closed list of what models need", shown_text(&name)),
+        }
+    }
+
+    /// Returns the error of a file that needs it.
+    pub fn error(&self) -> io::Error {
+        self.here.unsound(format!("imports {}", self.what()))
+    }
+}
+
 /// A value of numpy.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Numpy {
-    /// A dtype; `None` if safetensors has no such dtype.
-    Dtype(Option<Dtype>, IsBig),
+    Dtype(Element, IsBig),
     /// An array that numpy has not filled yet.
     Empty,
     /// An array, which is the tensor with this number.
     Array(u32),
+    /// An array of something else than numbers, and the name of that.
+    Others(&'static str),
+    /// An array of numbers that safetensors cannot hold.
+    Unsupported,
+}
+
+/// What an array of numpy has.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Element {
+    Number(Dtype),
+    /// Something else than numbers: the name of an array of that.
+    Others(&'static str),
+    /// Numbers that safetensors does not have.
+    Unsupported,
 }
 
 impl Value {
-    /// Returns the name of its type in Python.
-    pub fn kind(&self) -> &'static str {
-        match self {
+    /// Returns the name of its type in Python, if it is a number, a text or bytes.
+    pub fn plain(&self) -> Option<&'static str> {
+        Some(match self {
             Self::Nothing => "None",
             Self::Other(kind) => kind,
             Self::Bool(_) => "bool",
             Self::Int(_) => "int",
             Self::Float(_) => "float",
-            Self::Text(_) | Self::NotText | Self::LongText(..) => "str",
+            Self::Text(_) | Self::LongText(..) => "str",
             Self::Bytes(_) | Self::LongBytes(..) | Self::Latin(..) => "bytes",
+            _ => return None,
+        })
+    }
+
+    /// Returns the name of its type in Python.
+    pub fn kind(&self) -> Cow<'static, str> {
+        let kind = match self {
             Self::Tuple(_) => "tuple",
             Self::List(_) => "list",
             Self::Set(_) => "set",
             Self::Deque(_) => "deque",
             Self::Dict(_) => "dict",
             Self::Listed(Listed::Dtype(_)) => "dtype",
-            Self::Listed(_) => "type",
+            Self::Listed(_) | Self::Name(_) => "type",
+            Self::Object(_) => return self.class().map_or("object".into(), |name| name.text.clone().into()),
             Self::Storage(..) => "storage",
-            Self::Tensor(_) => "tensor",
             Self::Numpy(value) => match value.get() {
                 Numpy::Dtype(..) => "numpy dtype",
                 Numpy::Empty => "numpy array",
-                Numpy::Array(_) => "tensor",
+                Numpy::Others(kind) => kind,
+                Numpy::Array(_) | Numpy::Unsupported => "tensor",
             },
-        }
+            Self::Tensor(_) | Self::Unsupported(_) => "tensor",
+            plain => plain.plain().unwrap_or_default(),
+        };
+        kind.into()
     }
 
-    /// Whether a value is a number, a text or bytes.
-    pub fn is_plain(&self) -> bool {
-        let is_number = matches!(self, Self::Nothing | Self::Bool(_) | Self::Int(_) | Self::Float(_));
-        is_number || matches!(self, Self::Other(_)) || matches!(self.kind(), "str" | "bytes")
+    /// Returns the name whose call makes an object.
+    pub fn class(&self) -> Option<Rc<Name>> {
+        let mut value = self.clone();
+        loop {
+            let first = match &value {
+                Self::Name(name) => return Some(Rc::clone(name)),
+                Self::Object(items) => items.values().first().cloned(),
+                _ => None,
+            };
+            value = first?;
+        }
     }
 
     /// Returns the number of the tensor that it is.
@@ -109,6 +179,26 @@ impl Value {
         }
     }
 
+    /// Returns what it is, if it is a tensor that safetensors cannot hold.
+    pub fn unsupported(&self) -> Option<Rc<str>> {
+        match self {
+            Self::Unsupported(what) => Some(Rc::clone(what)),
+            Self::Numpy(value) if matches!(value.get(), Numpy::Unsupported) => Some(UNSUPPORTED.into()),
+            _ => None,
+        }
+    }
+
+    /// Whether it is a tensor, or a part of one that an object makes.
+    pub fn is_of_tensor(&self) -> bool {
+        use Listed::{NumpyFromBuffer, NumpyReconstruct, Rebuild};
+        self.tensor().is_some()
+            || self.unsupported().is_some()
+            || matches!(
+                self,
+                Self::Storage(..) | Self::Listed(Rebuild(_) | NumpyReconstruct | NumpyFromBuffer)
+            )
+    }
+
     /// Returns the values that it contains.
     pub fn items(&self) -> Option<&Rc<Items>> {
         match self {
@@ -116,7 +206,8 @@ impl Value {
             | Self::List(items)
             | Self::Set(items)
             | Self::Deque(items)
-            | Self::Dict(items) => Some(items),
+            | Self::Dict(items)
+            | Self::Object(items) => Some(items),
             _ => None,
         }
     }
@@ -137,6 +228,8 @@ impl Value {
             + match self {
                 Self::Text(text) => ON_HEAP + text.len(),
                 Self::Bytes(bytes) => ON_HEAP + bytes.len(),
+                Self::Name(name) => CONTAINER + name.text.len(),
+                Self::Unsupported(what) => ON_HEAP + what.len(),
                 Self::Numpy(_) => ON_HEAP,
                 _ => 0,
             }
