@@ -53,7 +53,7 @@ fn metadata_is_kept_where_possible() {
         json!({"name": "a", "from": "U8", "to": "U8", "shape": [1], "file": "m.safetensors", "was": "a"});
     let expected = json!({"file": "m.safetensors", "ok": true, "output": "n.npz", "written": true,
         "bytes": place.read("n.npz").len(), "metadata_left_out": 1, "padding_left_out": 0, "read_from_bits": 0,
-        "not_cast": 0, "left_out": 0, "values_left_out": [], "tied": [], "tensors": [tensor]});
+        "not_cast": 0, "left_out": 0, "values_left_out": [], "skipped": [], "tied": [], "tensors": [tensor]});
     assert_eq!((run.code, run.json()), (Some(0), expected));
 }
 

@@ -17,8 +17,10 @@ fn formats() -> Vec<(Vec<u8>, &'static str, &'static str)> {
     let index = b"{\"metadata\": {\"total_size\": 5}, \"weight_map\": {\"a\": \"m.safetensors\"}}";
     let pickle = b"\x80\x02\x8A\nl\xFC\x9CF\xF9 j\xA8P\x19.";
     let short_gzip = [&b"\x1F\x8B\x08\0\0\0\0\0\0\x03"[..], &[7; 100]].concat();
+    let joblib = b"\x80\x04\x95\x10\0\0\0\0\0\0\0\x8C\x13joblib.numpy_pickle";
+    let keras = [zip("metadata.json"), b"PK\x01\x02model.weights.h5".to_vec()].concat();
     let tar = [&b"model/"[..], &[0; 251], b"ustar\0"].concat();
-    let list: [(&[u8], _, _); 48] = [
+    let list: [(&[u8], _, _); 54] = [
         (b"version https://git-lfs.github.com/spec/v1\n", "a pointer of Git LFS", "`git lfs pull`"),
         (b"<!DOCTYPE html>\n", "an HTML page", "download"),
         (b"<HTML>\n<head>", "an HTML page", "download"),
@@ -55,6 +57,12 @@ fn formats() -> Vec<(Vec<u8>, &'static str, &'static str)> {
         (b"GGUF\x03\0\0\0\0\0", "a GGUF file", "`safetensors convert`"),
         (b"\x08\x07\x12\x07pytorch\x1A\x052.1.0", "an ONNX file", "safetensors.numpy.save_file"),
         (b"\x08\x09:\x87\x01\n\x10\n\x01x", "an ONNX file", "safetensors.numpy.save_file"),
+        (b"\x08\x01\x12\xAF\x01\n\x20", "a SavedModel of TensorFlow", "its directory"),
+        (b"\n\x0E\x12\x07\n\x05Const\x12\x05dtype", "a graph of TensorFlow", "NAME.index"),
+        (b"\x81\xA6params\x82\xA7", "a file in MessagePack, as Flax", "msgpack_restore"),
+        (b"\x78\x9C\xED\xC1\x01\x0D\0\0\0", "a file compressed with zlib, as joblib", "if you trust it"),
+        (joblib, "a file of joblib", "if you trust it"),
+        (&keras, "a model of Keras", "model.weights.h5"),
         (b"\x1C\0\0\0TFL3\x14\0 \0", "a TFLite file", "from which it was converted"),
         (b"\x1F\x8B\x08\x08\x12\x34\x56\x78\0\x03", "a file compressed with gzip", "`gunzip`"),
         (&short_gzip, "a file compressed with gzip", "`gunzip`"),

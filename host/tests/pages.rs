@@ -117,6 +117,12 @@ pub fn files() -> Place {
     let others: [(&str, &[u8]); 1] = [("epoch", b"K\x07")];
     let tensors = [("fc1.weight", 0), ("fc1.bias", 1), ("tied.weight", 0)];
     place.put("model.pt", &pytorch(&[&[0.5, 1.0], &[2.0]], &tensors, &others));
+    let others: [(&str, &[u8]); 3] = [
+        ("mask", b"ctorch._utils\n_rebuild_sparse_tensor\n)R"),
+        ("args", b"cargparse\nNamespace\n)\x81"),
+        ("folder", b"cpathlib\nPosixPath\n(X\x01\0\0\0/tR"),
+    ];
+    place.put("trained.pt", &pytorch(&[&[0.5]], &[("w", 0)], &others));
     place.put("model.gguf", &gguf());
     let structure = folder().join("../tests/structures/files/own-type.safetensors");
     place.put("structure.safetensors", &fs::read(structure).expect("a file of safestructures"));

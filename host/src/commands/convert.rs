@@ -24,8 +24,8 @@ use std::path::{Path, PathBuf};
 #[command(override_usage = "safetensors convert [OPTIONS] <IN>... <OUT>")]
 pub struct Convert {
     /// Inputs, whose contents show their format: safetensors, PyTorch, GGUF, TensorFlow, .npy or .npz;
-    /// files, shard indexes, directories, or `-` for a model in safetensors on standard input. The last one
-    /// is the output, unless it is given with -o
+    /// files, shard indexes, directories, or `-` for standard input: a model in safetensors, or a redirected
+    /// file of any format. The last one is the output, unless it is given with -o
     #[arg(value_name = "IN", required = true)]
     paths: Vec<PathBuf>,
 

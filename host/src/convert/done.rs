@@ -5,7 +5,7 @@ use super::source::{LeftOut, Source};
 use crate::args::kind::Kind;
 use crate::json::{self, List, object};
 use crate::table::{Side, Table};
-use crate::text::{counted, grouped, listed, quoted, short, shown_path};
+use crate::text::{counted, grouped, listed, quoted, short, shown_path, shown_text};
 use safetensors_convert::numbers::Report;
 use serde::Serialize;
 use std::collections::HashSet;
@@ -35,10 +35,9 @@ impl Plan<'_> {
         self.input.file_of(planned.tensor).own_type(planned.tensor)
     }
 
-    /// The values that are left out, for each input that has some.
+    /// What is left out of each input.
     fn left_out(&self) -> impl Iterator<Item = (&Source, &LeftOut)> {
-        let files = self.input.files.iter().filter_map(|file| Some((file, &file.foreign()?.left_out)));
-        files.filter(|(_, left_out)| left_out.count > 0)
+        self.input.files.iter().filter_map(|file| Some((file, &file.foreign()?.left_out)))
     }
 
     /// The tied tensors, as the output has them.
@@ -68,6 +67,10 @@ impl Plan<'_> {
         let values = self.left_out().flat_map(|(file, left_out)| {
             let all = left_out.values.iter();
             all.map(|(path, kind)| object! { file: file.path.to_string_lossy(), path, kind })
+        });
+        let skipped = self.left_out().flat_map(|(file, left_out)| {
+            let all = left_out.skipped.iter();
+            all.map(|(path, what)| object! { file: file.path.to_string_lossy(), path, what })
         });
         // The lists of tensors may be too long for memory.
         let tensors = self.tensors.iter().enumerate().map(|(index, planned)| {
@@ -99,6 +102,7 @@ impl Plan<'_> {
             not_cast: self.left.len(),
             left_out: self.left_out().map(|(_, left_out)| left_out.count).sum::<u64>(),
             values_left_out: values.collect::<Vec<_>>(),
+            skipped: skipped.collect::<Vec<_>>(),
             tied: List(self.ties()),
             tensors: List(tensors),
         };
@@ -136,10 +140,16 @@ impl Plan<'_> {
             let (keys, format) = (counted(self.lost() as u64, "key"), self.kind.name());
             writeln!(out, "  left out: {keys} of metadata, which {format} cannot store")?;
         }
-        for (file, LeftOut { values, count }) in self.left_out() {
+        for (file, LeftOut { values, count, skipped }) in self.left_out() {
             let name = format!(" of {}", shown_path(&file.path));
             let of = if self.input.files.len() > 1 { &*name } else { "" };
-            let names = values.iter().map(|(path, kind)| format!("{} ({kind})", quoted(path)));
+            for (path, what) in skipped {
+                writeln!(out, "  skipped: {}{of}: {}", quoted(path), shown_text(what))?;
+            }
+            if *count == 0 {
+                continue;
+            }
+            let names = values.iter().map(|(path, kind)| format!("{} ({})", quoted(path), shown_text(kind)));
             let (values, names) = (counted(*count, "value"), listed(names, 8, *count));
             writeln!(out, "  left out: {values}{of} that safetensors cannot store: {names}")?;
         }

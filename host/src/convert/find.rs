@@ -8,6 +8,7 @@ use crate::error::Error;
 use crate::input::discover::{INDEX_END, ShardName, files_in, models_in, name_of};
 use crate::input::foreign::{Readable, readable_format};
 use crate::input::model::is_index;
+use crate::input::open::stdin_file;
 use crate::input::walk::NO_MODEL;
 use crate::text::{quoted, shown_path};
 use safetensors_convert::gguf::Split;
@@ -57,9 +58,13 @@ pub fn find(path: &Path) -> Result<Group, Error> {
     }
 }
 
-/// The format that a file shows. Only regular files are looked into. A path without a file can be the prefix
+/// The format that a file shows. Only regular files are looked into, also as standard input. A path without a file can be the prefix
 /// of a checkpoint of TensorFlow.
 fn format_of(path: &Path) -> Option<Readable> {
+    if path.as_os_str() == "-" {
+        let (file, metadata) = stdin_file().ok()?;
+        return metadata.and_then(|_| readable_format(&file, path).ok().flatten());
+    }
     match fs::metadata(path) {
         _ if is_remote(path) => {
             Readable::by_name(Path::new(path.to_string_lossy().split('?').next().unwrap_or_default()))

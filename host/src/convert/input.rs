@@ -38,6 +38,10 @@ pub struct Reading {
     #[arg(long, value_name = "WHAT")]
     ties: Option<Tied>,
 
+    /// PyTorch: leave out tensors that safetensors cannot hold, and objects of unknown classes
+    #[arg(long)]
+    pub skip_unsupported: bool,
+
     /// GGUF: keep the blocks of quantised tensors as U8, instead of their numbers as F32
     #[arg(long)]
     pub keep_blocks: bool,
@@ -99,6 +103,7 @@ impl Reading {
     pub fn check_formats(&self, input: &Input) -> Result<(), Error> {
         let options = [
             (self.ties.is_some(), "--ties", Readable::PyTorch),
+            (self.skip_unsupported, "--skip-unsupported", Readable::PyTorch),
             (self.keep_blocks, "--keep-blocks", Readable::Gguf),
         ];
         let has = |format| input.files.iter().filter_map(Source::foreign).any(|file| file.format == format);

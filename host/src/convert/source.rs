@@ -8,6 +8,7 @@ use crate::error::Error;
 use crate::error::not_read::NotRead;
 use crate::input::foreign::Readable;
 use crate::input::model::{self, Model, Padding};
+use crate::input::open::stdin_file;
 use crate::input::remote::check_local;
 use crate::input::source::Stamp;
 use crate::output::overwrite::{check_not_in_model, check_not_input};
@@ -21,6 +22,7 @@ use safetensors_convert::numpy::Arrays;
 use safetensors_convert::torch::{self, Ties};
 use safetensors_convert::zip::read_full;
 use safetensors_convert::{TensorSource, tensorflow};
+use std::borrow::Cow;
 use std::fs::File;
 use std::io;
 use std::num::NonZero;
@@ -83,8 +85,10 @@ pub struct Foreign {
 #[derive(Default)]
 pub struct LeftOut {
     /// All, or the first of them: the keys on the way, and the type.
-    pub values: Vec<(String, &'static str)>,
+    pub values: Vec<(String, Cow<'static, str>)>,
     pub count: u64,
+    /// Tensors, and objects of unknown classes, that are left out on request: what they are.
+    pub skipped: Vec<(String, Cow<'static, str>)>,
 }
 
 impl Source {
@@ -335,9 +339,13 @@ impl Foreign {
                 Readable::Array => Box::new(Arrays::open_one(open(path)?, &name)?),
                 Readable::Archive => Box::new(Arrays::open_many(open(path)?)?),
                 Readable::PyTorch => {
-                    let checkpoint = torch::Checkpoint::open_with(open(path)?, ties)?;
-                    let values = checkpoint.left_out().iter().map(|value| (value.path.clone(), value.kind));
-                    left_out = LeftOut { values: values.collect(), count: checkpoint.left_out_count() };
+                    let options = torch::Options { ties, skip_unsupported: reading.skip_unsupported };
+                    let checkpoint = torch::Checkpoint::open_with(open(path)?, options)?;
+                    let listed = |values: &[torch::LeftOut]| {
+                        values.iter().map(|value| (value.path.clone(), value.kind.clone())).collect()
+                    };
+                    let [values, skipped] = [checkpoint.left_out(), checkpoint.skipped()].map(listed);
+                    left_out = LeftOut { values, count: checkpoint.left_out_count(), skipped };
                     copies = checkpoint.copies().to_vec();
                     Box::new(checkpoint)
                 }
@@ -350,9 +358,9 @@ impl Foreign {
                 }
                 Readable::TensorFlow => {
                     let checkpoint = tensorflow::Checkpoint::open(path, &mut open)?;
-                    let values = checkpoint.strings().iter().map(|name| (name.clone(), "string"));
+                    let values = checkpoint.strings().iter().map(|name| (name.clone(), "string".into()));
                     let count = checkpoint.strings().len() as u64;
-                    left_out = LeftOut { values: values.collect(), count };
+                    left_out = LeftOut { values: values.collect(), count, ..LeftOut::default() };
                     Box::new(checkpoint)
                 }
             })
@@ -375,6 +383,11 @@ struct Opened {
 
 impl Opened {
     fn open(path: &Path) -> io::Result<Self> {
+        if path.as_os_str() == "-" {
+            let (file, metadata) = stdin_file()?;
+            let stamp = metadata.as_ref().map(Stamp::of).ok_or(io::ErrorKind::NotSeekable)?;
+            return Ok(Self { path: path.to_path_buf(), file, stamp });
+        }
         // Opening a pipe without a writer would block.
         let metadata = std::fs::metadata(path)?;
         if metadata.is_dir() {
@@ -407,8 +420,7 @@ fn not_streamed(path: &Path, error: Error) -> Error {
     match error.seen_format() {
         Some(name) if !is_remote(path) && !path.is_file() => {
             let sentence = format!(
-                "files of {name} are not read from a pipe or standard input, because they need random \
-                 access; give a file"
+                "files of {name} are not read from a pipe, because they need random access; give a file"
             );
             Error::about(path, sentence)
         }
@@ -421,7 +433,8 @@ fn not_streamed(path: &Path, error: Error) -> Error {
 /// # Errors
 /// It is not UTF-8, so that no name can be made of it.
 pub fn stem_of(path: &Path) -> Result<String, Error> {
-    let name = path.file_name().unwrap_or_default().to_str();
+    let name =
+        if path.as_os_str() == "-" { Some("stdin") } else { path.file_name().unwrap_or_default().to_str() };
     let name = name.ok_or_else(|| Error::about(path, "the name of the file is not UTF-8; rename it"))?;
     let name = name.strip_suffix(".index.json").unwrap_or(name);
     let stem = Path::new(name).file_stem().unwrap_or_default();

@@ -70,7 +70,7 @@ impl Readable {
     pub fn by_name(path: &Path) -> Option<Self> {
         let name = path.file_name()?.to_string_lossy();
         // Its reader says which file to give instead.
-        let has_index = name == "checkpoint" || name.contains(".data-0");
+        let has_index = name == "checkpoint" || name.contains(".data-0") || name.ends_with(".meta");
         if has_index { Some(Self::TensorFlow) } else { Self::by_suffix(path).map(|(_, format)| format) }
     }
 }
@@ -132,10 +132,35 @@ const GGML: Format = format(
 );
 const TAR: Format = format("a tar archive", "extract it with `tar xf`");
 const OLD_TORCH: Format = readable("a pickle, as old .pt and .bin files of PyTorch are", Readable::PyTorch);
-const PICKLE: Format = format(
-    "a pickle that torch.save did not write",
-    "`safetensors scan` shows what it would run; load it in Python, and save its arrays with \
-     safetensors.numpy.save_file",
+const PICKLE: Format = Format {
+    what: "a pickle that torch.save did not write",
+    advice: "use `safetensors convert` if it has arrays of numpy; `safetensors scan` shows what it would run",
+    readable: Some(Readable::PyTorch),
+};
+const JOBLIB: Format = format(
+    "a file of joblib",
+    "load it in Python if you trust it, and save its arrays with safetensors.numpy.save_file",
+);
+const ZLIB: Format = format(
+    "a file compressed with zlib, as joblib writes it",
+    "load it in Python if you trust it, and save its arrays with safetensors.numpy.save_file",
+);
+const MSGPACK: Format = format(
+    "a file in MessagePack, as Flax writes it",
+    "read it with flax.serialization.msgpack_restore, and save its arrays with safetensors.flax.save_file",
+);
+const KERAS: Format = format(
+    "a model of Keras in a zip archive",
+    "extract its model.weights.h5, read the arrays with h5py, and save them with safetensors.numpy.save_file",
+);
+const SAVED_MODEL: Format = Format {
+    what: "a SavedModel of TensorFlow",
+    advice: "give its directory to `safetensors convert`",
+    readable: Some(Readable::TensorFlow),
+};
+const GRAPH: Format = format(
+    "a graph of TensorFlow, as .meta files are",
+    "give the index of the checkpoint, NAME.index, to `safetensors convert`",
 );
 const CHECKPOINT: Format =
     readable("a model of PyTorch in a zip archive, as .pt and .bin files are", Readable::PyTorch);
@@ -266,8 +291,21 @@ fn format_of(first: &[u8]) -> Option<Format> {
         // More than a length of which the upper half is zero.
         [0x80, 2..=5, ..] if !is_length => {
             // So little is known of a stream.
-            Some(if first.len() == 8 || is_old_torch(first) { OLD_TORCH } else { PICKLE })
+            Some(match () {
+                () if first.len() == 8 || is_old_torch(first) => OLD_TORCH,
+                () if contains(first, b"joblib.numpy_pickle") => JOBLIB,
+                () => PICKLE,
+            })
         }
+        // A map with a text as its first key.
+        [0x81..=0x8F, 0xA1..=0xBF, letter, ..] | [0xDE, _, _, 0xA1..=0xBF, letter, ..]
+            if !is_length && letter.is_ascii_alphabetic() =>
+        {
+            Some(MSGPACK)
+        }
+        [0x78, 0x01 | 0x5E | 0x9C | 0xDA, ..] if !is_length => Some(ZLIB),
+        [8, 1, 0x12, ..] if !is_length => Some(SAVED_MODEL),
+        [b'\n', ..] if contains(first, b"Const") && contains(first, b"dtype") => Some(GRAPH),
         // The version of the format, and one of the fields that follow it.
         [8, 1..=31, 0x12 | 0x1A | 0x22 | 0x28 | 0x32 | 0x3A | 0x42, ..] if !is_length => Some(ONNX),
         [_, _, _, _, b'T', b'F', b'L', b'3', ..] => Some(TFLITE),
@@ -298,7 +336,12 @@ pub fn is_model(first: &[u8]) -> bool {
 /// The format of a zip archive by the name of its first entry.
 fn zip_format(first: &[u8]) -> Format {
     let len = first.get(26..28).map_or(0, |len| usize::from(len[0]) | usize::from(len[1]) << 8);
-    first.get(30..30 + len).and_then(named_format).unwrap_or(ZIP)
+    let other = if contains(first, b"model.weights.h5") { KERAS } else { ZIP };
+    first.get(30..30 + len).and_then(named_format).unwrap_or(other)
+}
+
+fn contains(first: &[u8], word: &[u8]) -> bool {
+    first.windows(word.len()).any(|part| part == word)
 }
 
 fn named_format(name: &[u8]) -> Option<Format> {
@@ -313,7 +356,7 @@ fn text_format(first: &[u8]) -> Option<Format> {
     let text = first.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(first).trim_ascii_start();
     let begins =
         |prefix: &[u8]| text.get(..prefix.len()).is_some_and(|text| text.eq_ignore_ascii_case(prefix));
-    let has = |key: &[u8]| text.windows(key.len()).any(|part| part == key);
+    let has = |key: &[u8]| contains(text, key);
     let begins_with = |first: u8, then: &[u8]| {
         let rest = text.strip_prefix(&[first]).map(<[u8]>::trim_ascii_start);
         rest.is_some_and(|rest| rest.first().is_none_or(|next| then.contains(next)))

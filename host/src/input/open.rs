@@ -76,11 +76,20 @@ pub fn is_interrupted(path: &Path) -> bool {
 
 /// Standard input may be a file that was partly read already; then the rest counts.
 fn open_stdin() -> Result<Source, NotRead> {
-    let (mut file, metadata) = reject_directory(system::stdin()?)?;
-    if metadata.is_file() && metadata.len() > 0 && file.stream_position()? == 0 {
-        return Source::file(file, &metadata);
+    match stdin_file()? {
+        (file, Some(metadata)) => Source::file(file, &metadata),
+        (file, None) => Source::stream(system::blocking(file)),
     }
-    Source::stream(system::blocking(file))
+}
+
+/// Opens standard input; with its metadata if it is a whole file.
+///
+/// # Errors
+/// It is a directory; those of the system.
+pub fn stdin_file() -> io::Result<(File, Option<Metadata>)> {
+    let (mut file, metadata) = reject_directory(system::stdin()?)?;
+    let is_whole = metadata.is_file() && metadata.len() > 0 && file.stream_position()? == 0;
+    Ok((file, is_whole.then_some(metadata)))
 }
 
 #[cfg(unix)]

@@ -11,7 +11,7 @@ use common::{check, file_of};
 use libfuzzer_sys::fuzz_target;
 use safetensors_convert::TensorSource;
 use safetensors_convert::pickle::scan;
-use safetensors_convert::torch::{Checkpoint, Ties};
+use safetensors_convert::torch::Checkpoint;
 use safetensors_convert::zip::Archive;
 use std::io::{self, Read};
 
@@ -54,7 +54,7 @@ fn archive(pickle: &[u8], is_deflated: bool) -> Vec<u8> {
 
 /// Returns the number of bytes of the tensors, or `None` if the file is rejected.
 fn convert(bytes: &[u8]) -> Option<u64> {
-    let checkpoint = Checkpoint::open_with(file_of(bytes), Ties::Note).inspect_err(check).ok()?;
+    let checkpoint = Checkpoint::open(file_of(bytes)).inspect_err(check).ok()?;
     let mut read = 0;
     for (index, tensor) in checkpoint.tensors().iter().enumerate().take(TENSORS) {
         let mut out = Vec::new();

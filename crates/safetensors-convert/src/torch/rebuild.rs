@@ -6,7 +6,7 @@
 use super::Options;
 use super::flatten::{Flat, flatten};
 use super::store::{Kind, Store};
-use super::values::{Element, Items, Meter, Name, Numpy, UNSUPPORTED, Value};
+use super::values::{Element, Items, Meter, Name, Numpy, SKIP, UNSUPPORTED, Value};
 use crate::error::{beyond_limit, unsound};
 use crate::numpy::Header;
 use crate::pickle::{Argument, Form, Here, Indices, Listed, Machine, Make, Op, Opcode, Opcodes, Rebuild};
@@ -305,7 +305,7 @@ impl Make for Reader<'_> {
             Value::Listed(listed) => *listed,
             Value::Name(name) if name.reason.is_some() => return self.unsupported(name),
             Value::Name(name) if !name.is_harmless && !self.options.skip_unsupported => {
-                return Err(name.error());
+                return Err(name.error(SKIP));
             }
             Value::Name(_) | Value::Object(_) => {
                 return Ok(Value::Object(self.items(vec![callee, arguments])));
@@ -465,7 +465,7 @@ impl<'s> Reader<'s> {
     fn not_held(&self, what: String) -> io::Result<Value> {
         match self.options.skip_unsupported {
             true => Ok(Value::Unsupported(what.into())),
-            false => Err(self.unsound(what)),
+            false => Err(self.unsound(format!("{what}; {SKIP}"))),
         }
     }
 
@@ -473,7 +473,7 @@ impl<'s> Reader<'s> {
     fn unsupported(&self, name: &Name) -> io::Result<Value> {
         match self.options.skip_unsupported {
             true => Ok(Value::Unsupported(name.what().into())),
-            false => Err(name.error()),
+            false => Err(name.error(SKIP)),
         }
     }
 
@@ -720,7 +720,7 @@ impl<'s> Reader<'s> {
                 return Ok(Numpy::Others(kind));
             }
             Numpy::Dtype(..) if self.options.skip_unsupported => return Ok(Numpy::Unsupported),
-            _ => return Err(self.unsound(format!("makes {UNSUPPORTED}"))),
+            _ => return Err(self.unsound(format!("makes {UNSUPPORTED}; {SKIP}"))),
         };
         let dims = numbers(shape);
         let len = dims.as_ref().and_then(|dims| byte_len(dtype, dims));

@@ -15,6 +15,9 @@ use std::rc::Rc;
 const CONTAINER: usize = 96;
 const ON_HEAP: usize = 40;
 
+/// What to do about tensors that safetensors cannot hold, and about unknown classes.
+pub(super) const SKIP: &str = "--skip-unsupported leaves it out";
+
 /// What an array of numbers is that safetensors cannot hold.
 pub(super) const UNSUPPORTED: &str = "an array of a dtype that safetensors does not have";
 
@@ -85,9 +88,9 @@ impl Name {
         }
     }
 
-    /// Returns the error of a file that needs it.
-    pub fn error(&self) -> io::Error {
-        self.here.unsound(format!("imports {}", self.what()))
+    /// Returns the error of a file that needs it, and what to do.
+    pub fn error(&self, advice: &str) -> io::Error {
+        self.here.unsound(format!("imports {}; {advice}", self.what()))
     }
 }
 
