@@ -57,7 +57,7 @@ fn formats() -> Vec<(Vec<u8>, &'static str, &'static str)> {
         (b"GGUF\x03\0\0\0\0\0", "a GGUF file", "`safetensors convert`"),
         (b"\x08\x07\x12\x07pytorch\x1A\x052.1.0", "an ONNX file", "safetensors.numpy.save_file"),
         (b"\x08\x09:\x87\x01\n\x10\n\x01x", "an ONNX file", "safetensors.numpy.save_file"),
-        (b"\x08\x01\x12\xAF\x01\n\x20", "a SavedModel of TensorFlow", "its directory"),
+        (b"\x08\x01\x12\xAF\x01\n\x20\n", "a SavedModel of TensorFlow", "its directory"),
         (b"\n\x0E\x12\x07\n\x05Const\x12\x05dtype", "a graph of TensorFlow", "NAME.index"),
         (b"\x81\xA6params\x82\xA7", "a file in MessagePack, as Flax", "msgpack_restore"),
         (b"\x78\x9C\xED\xC1\x01\x0D\0\0\0", "a file compressed with zlib, as joblib", "if you trust it"),

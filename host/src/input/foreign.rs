@@ -50,7 +50,7 @@ impl Readable {
 
     /// Whether a file has the suffix of such a format: those of a directory that are converted.
     pub fn has_suffix(path: &Path) -> bool {
-        Self::by_suffix(path).is_some_and(|(suffix, _)| suffix != "pb")
+        Self::by_suffix(path).is_some_and(|(suffix, _)| !["pb", "pkl"].contains(&&*suffix))
     }
 
     fn by_suffix(path: &Path) -> Option<(String, Self)> {
@@ -58,7 +58,7 @@ impl Readable {
         let format = match &*suffix {
             "npy" => Self::Array,
             "npz" => Self::Archive,
-            "pt" | "pth" | "bin" | "ckpt" => Self::PyTorch,
+            "pt" | "pth" | "bin" | "ckpt" | "pkl" => Self::PyTorch,
             "gguf" => Self::Gguf,
             "index" | "pb" => Self::TensorFlow,
             _ => return None,

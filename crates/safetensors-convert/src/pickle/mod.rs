@@ -13,7 +13,7 @@ mod text;
 
 pub(crate) use machine::{Indices, Machine, Make};
 pub(crate) use opcode::Form;
-pub(crate) use opcodes::Here;
+pub(crate) use opcodes::{Here, LONGEST_FRAME};
 
 pub use listed::{Listed, Rebuild};
 pub use opcode::Opcode;

@@ -8,7 +8,7 @@
 use super::listed::Listed;
 use super::machine::{Machine, Make};
 use super::opcode::Opcode;
-use super::opcodes::{Argument, Frames, Here, Op, Opcodes};
+use super::opcodes::{Argument, Here, Opcodes};
 use crate::error::beyond_limit;
 use std::collections::{HashMap, HashSet};
 use std::io::{self, Read};
@@ -23,8 +23,6 @@ const TEXTS: usize = 8 << 20;
 const TEXT: usize = 160;
 /// The longest text that can be a name, in bytes.
 const LONGEST: usize = 1 << 10;
-/// No frame is as long as this, or it ends after the file.
-const LARGEST_FRAME: i128 = 1 << 40;
 /// The largest number of different findings, and of bytes of their names.
 const FINDINGS: usize = 1 << 14;
 const NAMES: usize = 1 << 20;
@@ -118,7 +116,7 @@ impl Scan {
 /// # Errors
 /// Those of the source, except those about its contents, which become the [`Scan::problem`].
 pub fn scan(source: impl Read) -> io::Result<Scan> {
-    let (mut opcodes, mut scanner) = (Opcodes::lenient(source), Scanner::default());
+    let (mut opcodes, mut scanner) = (Opcodes::new(source), Scanner::default());
     loop {
         if let Err(error) = scanner.pickle(&mut opcodes) {
             let is_limit = error.kind() == io::ErrorKind::QuotaExceeded;
@@ -173,18 +171,13 @@ impl Scanner {
     /// Scans one pickle.
     fn pickle<R: Read>(&mut self, opcodes: &mut Opcodes<R>) -> io::Result<()> {
         self.is_memo_full = false;
-        let (mut frames, mut may_hide) = (Frames::default(), false);
         let mut machine = Machine::new(self);
         let scanned = std::iter::from_fn(|| {
-            let at = opcodes.offset();
             let op = opcodes.next()?;
-            let decoded = op.as_ref().ok().filter(|op| !is_beyond_files(op));
-            let checked = frames.check(at, opcodes.offset(), decoded);
-            may_hide |= checked.is_err();
-            Some(op.and_then(|op| machine.step(op, opcodes.offset())).and(checked))
+            Some(op.and_then(|op| machine.step(op, opcodes.offset())))
         })
-        .collect();
-        self.scan.may_hide |= may_hide;
+        .try_for_each(|step| step.map(drop));
+        self.scan.may_hide |= opcodes.crosses_frame();
         scanned
     }
 
@@ -328,11 +321,6 @@ impl Make for Scanner {
     fn end(&mut self, _: usize) -> io::Result<()> {
         Ok(())
     }
-}
-
-/// Returns whether this begins a frame that is longer than any file, and so is unlikely to be one.
-fn is_beyond_files(op: &Op) -> bool {
-    op.code == Opcode::Frame && matches!(op.argument, Argument::Int(len) if len >= LARGEST_FRAME)
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //! of tied ones remain.
 
 use super::rebuild::{KEPT, MOST, Reader, View};
-use super::values::{Items, SKIP, Value};
+use super::values::{Items, SAVE, SKIP, Value};
 use super::{LeftOut, Ties};
 use crate::error::{beyond_limit, unsound};
 use crate::source::at;
@@ -109,9 +109,7 @@ impl Unnamed {
 
     fn of_object(object: &Value) -> Self {
         let class = quoted(&object.kind());
-        let reason = format!(
-            "it is in an object of the class {class}; in Python, save its state_dict() instead, or {SKIP}"
-        );
+        let reason = format!("it is in an object of the class {class}; {SAVE}, or {SKIP}");
         Self { is_of_object: true, ..Self::new(&reason) }
     }
 
@@ -151,7 +149,7 @@ pub(super) fn flatten(root: Value, reader: &Reader<'_>) -> io::Result<Flat> {
     let (flat, path, frames) = Default::default();
     let mut walk = Walk { reader, flat, path, frames, visits: 0 };
     if let Some(class) = root.class() {
-        return Err(class.error("in Python, save the state_dict() of the model instead"));
+        return Err(class.error(false));
     }
     walk.visit(root, None)?;
     while let Some(frame) = walk.frames.last_mut() {

@@ -9,7 +9,9 @@ use super::store::{Kind, Store};
 use super::values::{Element, Items, Meter, Name, Numpy, SKIP, UNSUPPORTED, Value};
 use crate::error::{beyond_limit, unsound};
 use crate::numpy::Header;
-use crate::pickle::{Argument, Form, Here, Indices, Listed, Machine, Make, Op, Opcode, Opcodes, Rebuild};
+use crate::pickle::{
+    Argument, Form, Here, Indices, LONGEST_FRAME, Listed, Machine, Make, Op, Opcode, Opcodes, Rebuild,
+};
 use crate::source::{at, byte_len};
 use crate::strided::{fortran, is_contiguous};
 use embedded_safetensors::Dtype;
@@ -156,7 +158,9 @@ fn fetched<R: Read>(opcodes: &mut Opcodes<R>) -> io::Result<Indices> {
     let mut fetched = Indices::default();
     for op in opcodes {
         let Op { at, code, argument } = op?;
-        if let (Opcode::Get | Opcode::BinGet | Opcode::LongBinGet, Argument::Int(index)) = (code, argument) {
+        if let (Opcode::Get | Opcode::BinGet | Opcode::LongBinGet, Argument::Int(index @ 0..)) =
+            (code, argument)
+        {
             let index = u32::try_from(index).ok().filter(|index| *index <= Reader::LARGEST_INDEX);
             let beyond = || format!("has an index beyond {}", Reader::LARGEST_INDEX);
             fetched.insert(index.ok_or_else(|| Here { code, at, end: at }.beyond(beyond()))?);
@@ -195,7 +199,7 @@ impl Make for Reader<'_> {
     const LARGEST_INDEX: u32 = (1 << 26) - 1;
 
     fn begin(&mut self, here: Here, argument: &Argument) -> io::Result<()> {
-        use Opcode::{Ext1, Ext2, Ext4, Inst, NewObjEx, NextBuffer, Obj, PersId, Proto};
+        use Opcode::{Ext1, Ext2, Ext4, Frame, Inst, NewObjEx, NextBuffer, Obj, PersId, Proto};
         self.here = here;
         match here.code {
             PersId | Inst | Obj | NewObjEx | NextBuffer | Ext1 | Ext2 | Ext4 => {
@@ -203,6 +207,9 @@ impl Make for Reader<'_> {
             }
             Proto if !matches!(argument, Argument::Int(0..=5)) => {
                 Err(here.unsound("states a protocol beyond 5"))
+            }
+            Frame if matches!(argument, Argument::Int(LONGEST_FRAME..)) => {
+                Err(here.unsound("contradicts its frame, which is longer than the file"))
             }
             _ => Ok(()),
         }
@@ -285,7 +292,6 @@ impl Make for Reader<'_> {
     fn import(&mut self, argument: Argument, name: Option<[Value; 2]>) -> io::Result<Value> {
         let (module, name): (Rc<str>, Rc<str>) = match (argument, name) {
             (Argument::Name { module, name }, _) => (module.into(), name.into()),
-            (Argument::Skipped { .. }, _) => return Err(self.unsound("imports a name that is too long")),
             (_, Some([Value::Text(module), Value::Text(name)])) => (module, name),
             _ => return Err(self.unsound("imports a name that is not a text")),
         };
@@ -305,7 +311,7 @@ impl Make for Reader<'_> {
             Value::Listed(listed) => *listed,
             Value::Name(name) if name.reason.is_some() => return self.unsupported(name),
             Value::Name(name) if !name.is_harmless && !self.options.skip_unsupported => {
-                return Err(name.error(SKIP));
+                return Err(name.error(true));
             }
             Value::Name(_) | Value::Object(_) => {
                 return Ok(Value::Object(self.items(vec![callee, arguments])));
@@ -473,7 +479,7 @@ impl<'s> Reader<'s> {
     fn unsupported(&self, name: &Name) -> io::Result<Value> {
         match self.options.skip_unsupported {
             true => Ok(Value::Unsupported(name.what().into())),
-            false => Err(name.error(SKIP)),
+            false => Err(name.error(true)),
         }
     }
 

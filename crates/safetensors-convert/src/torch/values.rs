@@ -17,6 +17,7 @@ const ON_HEAP: usize = 40;
 
 /// What to do about tensors that safetensors cannot hold, and about unknown classes.
 pub(super) const SKIP: &str = "--skip-unsupported leaves it out";
+pub(super) const SAVE: &str = "in Python, save a state_dict() instead";
 
 /// What an array of numbers is that safetensors cannot hold.
 pub(super) const UNSUPPORTED: &str = "an array of a dtype that safetensors does not have";
@@ -88,8 +89,13 @@ impl Name {
         }
     }
 
-    /// Returns the error of a file that needs it, and what to do.
-    pub fn error(&self, advice: &str) -> io::Error {
+    /// Returns the error of a file that needs it; it may be possible to skip it.
+    pub fn error(&self, may_skip: bool) -> io::Error {
+        let advice = match (self.reason, may_skip) {
+            (Some(_), _) => SKIP.to_owned(),
+            (None, true) => format!("{SAVE}, or {SKIP}"),
+            (None, false) => SAVE.to_owned(),
+        };
         self.here.unsound(format!("imports {}; {advice}", self.what()))
     }
 }
