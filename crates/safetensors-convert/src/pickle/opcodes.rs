@@ -196,10 +196,9 @@ impl<R: Read> Opcodes<R> {
             Form::TwoLines => self.names(),
             Form::Line => self.in_line(|line| Some(texts(line))),
             Form::IntLine => self.number_in_line(int),
-            Form::LongLine => {
-                let at = self.at;
-                self.number_in_line(|line| long(line, at))
-            }
+            Form::LongLine => self.number_in_line(|line| {
+                python_int(line.strip_suffix(b"L").unwrap_or(line)).map(Argument::Int)
+            }),
             Form::IndexLine => self.index(),
             Form::FloatLine => self.number_in_line(float),
             Form::QuotedLine => self.in_line(|line| unquoted(&line).map(texts)),
@@ -398,16 +397,7 @@ fn int(line: &[u8]) -> Option<Argument> {
     match line {
         b"00" => Some(Argument::Bool(false)),
         b"01" => Some(Argument::Bool(true)),
-        line => decimal(line).map(Argument::Int),
-    }
-}
-
-/// Returns the integer of a line that begins at this offset.
-fn long(line: &[u8], at: u64) -> Option<Argument> {
-    let digits = line.strip_suffix(b"L").unwrap_or(line);
-    match decimal(digits) {
-        Some(value) => Some(Argument::Int(value)),
-        None => is_decimal(digits).then_some(Argument::Skipped { at, len: line.len() as u64 }),
+        line => python_int(line).map(Argument::Int),
     }
 }
 
@@ -418,16 +408,6 @@ fn float(line: &[u8]) -> Option<Argument> {
 /// Returns the text, or the bytes if they are not UTF-8.
 fn texts(bytes: Vec<u8>) -> Argument {
     String::from_utf8(bytes).map_or_else(|error| Argument::Bytes(error.into_bytes()), Argument::Text)
-}
-
-fn is_decimal(digits: &[u8]) -> bool {
-    let digits = digits.strip_prefix(b"-").unwrap_or(digits);
-    !digits.is_empty() && digits.iter().all(u8::is_ascii_digit)
-}
-
-fn decimal(digits: &[u8]) -> Option<i128> {
-    let digits = is_decimal(digits).then_some(digits)?;
-    std::str::from_utf8(digits).ok()?.parse().ok()
 }
 
 /// Returns an integer as Python reads it: with space around it, a sign, and underscores between digits. One
@@ -554,7 +534,7 @@ mod tests {
             assert!(error.is_ok_and(|is_known| !is_known) || first(pickle).is_err(), "{pickle:?}");
         }
         for line in
-            ["I+1", "I", "I1_0", "L1LL", "Fx", "gL", "p1__0", "p+", "p", "pL", "Sab", "V\\u12", "V\\ud800"]
+            ["I+", "I", "I0x10", "L1LL", "Fx", "gL", "p1__0", "p+", "p", "pL", "Sab", "V\\u12", "V\\ud800"]
         {
             let argument = first(format!("{line}\n").as_bytes()).expect("a line");
             assert_eq!(argument, Argument::Unknown, "{line}");
@@ -595,8 +575,8 @@ mod tests {
                 assert_eq!(opcodes.count(), 2);
             }
         }
-        let huge = first(b"L1234567890123456789012345678901234567890\n").expect("an integer");
-        assert_eq!(huge, Argument::Skipped { at: 1, len: 40 });
+        let huge = first(b"L1234567890123456789012345678901234567890L\n").expect("an integer");
+        assert_eq!(huge, Argument::Int(i128::MAX));
     }
 
     #[test]

@@ -36,12 +36,11 @@ pub(super) fn object_at(file: &File, len: u64) -> io::Result<Option<u64>> {
         return Ok(None);
     }
     next(&mut opcodes)?;
-    match number(&mut opcodes)? {
-        Some(VERSION) => {}
-        _ => return Err(unsound("the file has another version of the format before 1.6 than 1001")),
+    if number(&mut opcodes)? != Some(VERSION) {
+        return Err(unsound("the file has another version of the format before 1.6 than 1001"));
     }
     next(&mut opcodes)?;
-    plain(&mut opcodes)?;
+    number(&mut opcodes)?;
     next(&mut opcodes)?;
     Ok(Some(opcodes.offset()))
 }
@@ -53,42 +52,20 @@ fn next(opcodes: &mut Source<'_>) -> io::Result<()> {
     }
 }
 
-/// Reads a pickle of one number.
+/// Reads a pickle that imports nothing, and returns the number that it begins with.
 fn number(opcodes: &mut Source<'_>) -> io::Result<Option<i128>> {
-    let arguments = plain(opcodes)?;
-    Ok(match arguments.as_slice() {
-        [Argument::Int(number)] => Some(*number),
-        _ => None,
-    })
-}
-
-/// Reads a pickle that imports nothing, and returns the arguments of what it pushes.
-fn plain(opcodes: &mut Source<'_>) -> io::Result<Vec<Argument>> {
-    use Opcode::{
-        AddItems, Append, Appends, BinInt, BinInt1, BinInt2, BinPut, BinString, BinUnicode, EmptyDict, Frame,
-        Int, Long, Long1, LongBinPut, Mark, Memoize, NewFalse, NewTrue, Proto, Put, SetItem, SetItems,
-        ShortBinString, ShortBinUnicode, Stop, String, Unicode,
-    };
-    let mut arguments = Vec::new();
+    let mut number = None;
     for (count, op) in opcodes.enumerate() {
         let Op { code, argument, at } = op?;
-        match code {
-            _ if count == FEW => break,
-            Stop => return Ok(arguments),
-            Int | BinInt | BinInt1 | BinInt2 | Long | Long1 => arguments.push(argument),
-            Proto | Frame | Mark | Memoize | Put | BinPut | LongBinPut | EmptyDict | SetItem | SetItems
-            | Append | Appends | AddItems | NewTrue | NewFalse | String | BinString | ShortBinString
-            | Unicode | BinUnicode | ShortBinUnicode => {}
-            Opcode::Dict | Opcode::None | Opcode::Get | Opcode::BinGet => {}
-            other => {
-                return Err(unsound(format!(
-                    "opcode {} at byte {at} is not expected before the pickle with the tensors",
-                    other.name()
-                )));
-            }
+        if !code.is_data() || count == FEW {
+            let code = code.name();
+            return Err(unsound(format!("opcode {code} at byte {at} is not expected before the tensors")));
+        }
+        if let (None, Argument::Int(value), false) = (number, argument, code == Opcode::Proto) {
+            number = Some(value);
         }
     }
-    Err(unsound("a pickle before the tensors is too long"))
+    Ok(number)
 }
 
 /// Reads the keys of the storages, which begin at `at`, and where each storage is.
@@ -96,33 +73,28 @@ fn plain(opcodes: &mut Source<'_>) -> io::Result<Vec<Argument>> {
 /// # Errors
 /// The storages are not those of the pickle, or do not fit the file.
 pub(super) fn place_storages(file: &File, len: u64, at: u64, store: &mut Store) -> io::Result<()> {
-    use Opcode::{
-        Append, Appends, BinPut, EmptyList, Frame, List, LongBinPut, Mark, Memoize, Proto, Put, Stop,
-    };
+    use Opcode::{BinPut, Frame, LongBinPut, Proto, Put};
     let mut opcodes = Opcodes::starting_at(Part::new(file, at, len - at), at);
     let mut indices = Vec::new();
     for op in &mut opcodes {
         let Op { code, argument, at } = op?;
-        match (code, argument) {
-            (_, Argument::Text(key)) => {
+        match argument {
+            Argument::Text(key) => {
                 let index = store.take(&key);
                 indices.push(index.ok_or_else(|| {
                     let key = quoted(&key);
                     unsound(format!("storage {key} at byte {at} is not in the pickle, or a duplicate"))
                 })?);
             }
-            (
-                Proto | Frame | EmptyList | Mark | List | Append | Appends | Put | BinPut | LongBinPut
-                | Memoize | Stop,
-                _,
-            ) => {}
-            (code, _) => {
+            Argument::None if code.is_data() => {}
+            _ if matches!(code, Proto | Frame | Put | BinPut | LongBinPut) => {}
+            _ => {
                 let code = code.name();
                 return Err(unsound(format!("opcode {code} at byte {at} is not expected in a list of keys")));
             }
         }
     }
-    if let Some(key) = store.unplaced() {
+    if let Some(key) = store.untaken() {
         return Err(unsound(format!("storage {key} of the pickle is missing in the file")));
     }
     let mut at = opcodes.offset();

@@ -85,7 +85,7 @@ impl Bytes {
             Kind::Plain => Ok((&self.file, storage.at)),
             Kind::Pickled => self.in_pickle(storage.at),
             Kind::Stored => {
-                self.spool.check(index, || self.whole(storage))?;
+                self.spool.read(index, || self.whole(storage), None)?;
                 Ok((&self.file, storage.at))
             }
             Kind::Deflated | Kind::Latin | Kind::Kept => self.spool.place(index, || self.whole(storage)),

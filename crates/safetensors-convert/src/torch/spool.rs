@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// The number of bytes that are written at once.
@@ -32,44 +32,21 @@ impl Spool {
         storage: u32,
         open: impl FnOnce() -> io::Result<Box<dyn Read + 'b>>,
     ) -> io::Result<(&File, u64)> {
-        let file = self.file()?;
-        let at = self.once(storage, open, |source, written| {
-            let at = written.len;
-            let mut output = BufWriter::with_capacity(AT_ONCE, file);
-            output.seek(SeekFrom::Start(at)).map_err(|error| not_unpacked(&error))?;
-            let (mut buffer, mut copied) = (vec![0; AT_ONCE], 0);
-            while let len @ 1.. = source.read(&mut buffer)? {
-                output
-                    .write_all(buffer.get(..len).unwrap_or_default())
-                    .map_err(|error| not_unpacked(&error))?;
-                copied += len as u64;
-            }
-            output.flush().map_err(|error| not_unpacked(&error))?;
-            written.len += copied;
-            Ok(at)
-        })?;
-        Ok((file, at))
+        if self.file.get().is_none() {
+            let file = tempfile::tempfile().map_err(|error| not_unpacked(&error))?;
+            self.file.get_or_init(|| file);
+        }
+        let file = self.file.get().ok_or(io::ErrorKind::NotFound)?;
+        Ok((file, self.read(storage, open, Some(file))?))
     }
 
-    /// Reads all bytes of a storage if that was not done before, because only its end has a checksum.
-    pub fn check<'b>(
+    /// Reads all bytes of a storage if that was not done before: because only its end has a checksum, or to
+    /// write them to the file. Returns where they begin there.
+    pub fn read<'b>(
         &self,
         storage: u32,
         open: impl FnOnce() -> io::Result<Box<dyn Read + 'b>>,
-    ) -> io::Result<()> {
-        let read = |source: &mut dyn Read, _: &mut Written| {
-            let mut buffer = vec![0; AT_ONCE];
-            while source.read(&mut buffer)? > 0 {}
-            Ok(0)
-        };
-        self.once(storage, open, read).map(drop)
-    }
-
-    fn once<'b>(
-        &self,
-        storage: u32,
-        open: impl FnOnce() -> io::Result<Box<dyn Read + 'b>>,
-        read: impl FnOnce(&mut dyn Read, &mut Written) -> io::Result<u64>,
+        file: Option<&File>,
     ) -> io::Result<u64> {
         let lock = || self.written.lock().unwrap_or_else(PoisonError::into_inner);
         let known = lock().places.get(&storage).copied();
@@ -79,7 +56,15 @@ impl Spool {
         // Opening may itself need a place.
         let mut source = open()?;
         let mut written = lock();
-        let at = read(&mut *source, &mut written)?;
+        let at = written.len;
+        let mut buffer = vec![0; AT_ONCE];
+        while let len @ 1.. = source.read(&mut buffer)? {
+            let Some(mut file) = file else { continue };
+            let bytes = buffer.get(..len).unwrap_or_default();
+            let placed = file.seek(SeekFrom::Start(written.len)).and_then(|_| file.write_all(bytes));
+            placed.map_err(|error| not_unpacked(&error))?;
+            written.len += len as u64;
+        }
         written.places.insert(storage, at);
         Ok(at)
     }
@@ -88,14 +73,6 @@ impl Spool {
     #[cfg(test)]
     pub fn len(&self) -> u64 {
         self.written.lock().unwrap_or_else(PoisonError::into_inner).len
-    }
-
-    fn file(&self) -> io::Result<&File> {
-        if let Some(file) = self.file.get() {
-            return Ok(file);
-        }
-        let file = tempfile::tempfile().map_err(|error| not_unpacked(&error))?;
-        Ok(self.file.get_or_init(|| file))
     }
 }
 

@@ -6,8 +6,8 @@ use crate::source::{at, at_mut};
 use crate::text::quoted;
 use crate::zip::{Contents, Entry, check_ratio, entries_of, open_entry};
 use embedded_safetensors::Dtype;
+use std::collections::HashMap;
 use std::fs::File;
-use std::hash::{BuildHasher, RandomState};
 use std::io::{self, Read};
 
 /// The versions of the format of archives.
@@ -74,54 +74,17 @@ pub(super) struct Store {
     /// The storages in memory, and what they take in bytes.
     kept: Vec<Box<[u8]>>,
     of_kept: usize,
-    /// The archive's entries, which come first, by key; or `None` in a file without an archive, whose
-    /// storages are numbered as the pickle names them.
-    entries: Option<usize>,
-    /// The numbers of the storages that follow the pickle.
-    named: Named,
-}
-
-/// The numbers of storages by their keys. Memory: at most 8 bytes for each, unlike a map.
-#[derive(Debug, Default)]
-struct Named {
-    /// Each number and 1, at the first free place from the one on that its key's hash names; or 0. At least
-    /// half of them are free.
-    places: Vec<u32>,
-    count: usize,
-    hasher: RandomState,
-}
-
-impl Named {
-    /// Returns the place of the storage with this key, or the free place for it.
-    fn place(&mut self, key: u64, storages: &[Storage]) -> Option<&mut u32> {
-        let first = self.hasher.hash_one(key).checked_rem(self.places.len() as u64)?;
-        let (before, from) = self.places.split_at_mut(usize::try_from(first).ok()?);
-        let is_it = |place: &&mut u32| match place.checked_sub(1).and_then(|number| at(storages, number)) {
-            Some(storage) => storage.key == key,
-            None => true,
-        };
-        from.iter_mut().chain(before).find(is_it)
-    }
-
-    /// Adds the number of a storage that is none of these.
-    fn add(&mut self, number: u32, storages: &[Storage]) {
-        self.count += 1;
-        let mut added = vec![number + 1];
-        if self.count * 2 > self.places.len() {
-            let len = (self.places.len() * 2).max(64);
-            added.append(&mut std::mem::replace(&mut self.places, vec![0; len]));
-        }
-        for place in added.into_iter().filter(|place| *place > 0) {
-            let key = at(storages, place - 1).map_or(0, |storage| storage.key);
-            self.place(key, storages).into_iter().for_each(|free| *free = place);
-        }
-    }
+    /// The numbers of the storages that are not in the pickle, by their keys.
+    keys: HashMap<u64, u32>,
+    /// Whether they are those of an archive; otherwise they follow the pickle, and are known once it names
+    /// them.
+    is_archive: bool,
 }
 
 impl Store {
     /// Creates the list of an archive's storages from the keys of its entries.
-    pub fn of_archive(mut entries: Vec<(u64, Entry)>) -> Self {
-        entries.sort_unstable_by_key(|(key, _)| *key);
+    pub fn of_archive(entries: Vec<(u64, Entry)>) -> Self {
+        let keys = entries.iter().map(|(key, _)| *key).zip(0..).collect();
         let storage = |(key, entry): (u64, Entry)| {
             let Contents { is_deflated, crc, packed, unpacked: len, at } = entry.contents;
             let kind = if is_deflated { Kind::Deflated } else { Kind::Stored };
@@ -130,22 +93,25 @@ impl Store {
         let mut storages: Vec<Storage> = entries.into_iter().map(storage).collect();
         // They were collected in the memory of the entries, which is twice as large.
         storages.shrink_to_fit();
-        Self { entries: Some(storages.len()), storages, ..Self::default() }
+        Self { storages, keys, is_archive: true, ..Self::default() }
     }
 
     /// Returns the number of the storage with this key, length and dtype.
     pub fn find(&mut self, key: &str, len: u64, dtype: Option<Dtype>) -> io::Result<u32> {
         let number = number_of(key)
             .ok_or_else(|| unsound(format!("names a storage {}, which is not a number", quoted(key))))?;
-        let index = match self.entries {
-            Some(entries) => {
-                let entries = self.storages.get(..entries).unwrap_or_default();
-                let found = entries.binary_search_by_key(&number, |storage| storage.key).ok();
-                let index = found.and_then(|index| u32::try_from(index).ok());
-                index
-                    .ok_or_else(|| unsound(format!("needs storage {key}, which the archive does not have")))?
+        let index = match self.keys.get(&number) {
+            Some(index) => *index,
+            None if self.is_archive => {
+                return Err(unsound(format!("needs storage {key}, which the archive does not have")));
             }
-            None => self.find_named(number, len)?,
+            None => {
+                let (at, kind) = (UNPLACED, Kind::Plain);
+                let index =
+                    self.add(Storage { key: number, at, packed: len, len, crc: 0, dtype: None, kind })?;
+                self.keys.insert(number, index);
+                index
+            }
         };
         let found = self.get(index)?.len;
         if found != len {
@@ -156,17 +122,6 @@ impl Store {
         if first.is_some_and(|first| first != dtype) {
             return Err(unsound(format!("names storage {key} with another dtype than before")));
         }
-        Ok(index)
-    }
-
-    /// Returns the number of a storage that follows the pickle.
-    fn find_named(&mut self, key: u64, len: u64) -> io::Result<u32> {
-        if let Some(number @ 1..) = self.named.place(key, &self.storages).copied() {
-            return Ok(number - 1);
-        }
-        let kind = Kind::Plain;
-        let index = self.add(Storage { key, at: UNPLACED, packed: len, len, crc: 0, dtype: None, kind })?;
-        self.named.add(index, &self.storages);
         Ok(index)
     }
 
@@ -211,9 +166,7 @@ impl Store {
     /// Takes the number of a storage that the pickle has named and that follows it; `None` if there is none
     /// with this key, or if it was taken.
     pub fn take(&mut self, key: &str) -> Option<u32> {
-        let number = self.named.place(number_of(key)?, &self.storages)?.checked_sub(1)?;
-        let storage = at_mut(&mut self.storages, number)?;
-        (std::mem::take(&mut storage.at) == UNPLACED).then_some(number)
+        self.keys.remove(&number_of(key)?)
     }
 
     /// Sets where a storage begins.
@@ -221,10 +174,9 @@ impl Store {
         at_mut(&mut self.storages, index).into_iter().for_each(|storage| storage.at = begin);
     }
 
-    /// Returns the least key of a storage that was named, but not taken; forgets the keys.
-    pub fn unplaced(&mut self) -> Option<u64> {
-        self.named = Named::default();
-        self.storages.iter().filter(|storage| storage.at == UNPLACED).map(|storage| storage.key).min()
+    /// Returns the least key of a storage that was named, but not taken.
+    pub fn untaken(&self) -> Option<u64> {
+        self.keys.keys().min().copied()
     }
 }
 
