@@ -74,16 +74,6 @@ macro_rules! opcodes {
                 )
             }
 
-            /// Whether it does nothing but make numbers, texts and containers.
-            pub(crate) const fn is_data(self) -> bool {
-                !matches!(
-                    self,
-                    Self::Global | Self::StackGlobal | Self::Inst | Self::Reduce | Self::Obj | Self::NewObj
-                        | Self::NewObjEx | Self::Build | Self::PersId | Self::BinPersId | Self::Ext1
-                        | Self::Ext2 | Self::Ext4 | Self::NextBuffer | Self::ReadonlyBuffer
-                )
-            }
-
             /// Returns how its argument is read.
             pub(crate) const fn form(self) -> Form {
                 match self {

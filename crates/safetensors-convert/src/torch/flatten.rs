@@ -264,7 +264,7 @@ impl Walk<'_> {
                 if value.is_of_tensor() && (unnamed.is_of_object || value.tensor().is_some()) =>
             {
                 return match unnamed.is_of_object && self.reader.options.skip_unsupported {
-                    true => self.skip("tensor in an object".into()),
+                    true => self.skip("a tensor in that object".into()),
                     false => Err(unnamed.error(&self.path)),
                 };
             }

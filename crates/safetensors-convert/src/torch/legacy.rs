@@ -4,19 +4,19 @@
 //! keys of the storages in their order. Each storage follows with its number of elements and its elements,
 //! which are little-endian on every system.
 
+use super::Options;
+use super::rebuild::Reader;
 use super::store::Store;
 use crate::error::unsound;
-use crate::pickle::{Argument, Op, Opcode, Opcodes};
+use crate::pickle::{Argument, Indices, LONGEST_FRAME, Machine, Op, Opcode, Opcodes};
 use crate::text::quoted;
 use crate::zip::{Part, read_full};
 use std::fs::File;
 use std::io;
 
 /// The number by which the format is recognised, and its version.
-const MAGIC: i128 = 0x1950_a86a_20f9_469c_fc6c;
-const VERSION: i128 = 1001;
-/// The largest number of opcodes of a pickle without tensors.
-const FEW: usize = 100;
+const MAGIC: Argument = Argument::Int(0x1950_a86a_20f9_469c_fc6c);
+const VERSION: Argument = Argument::Int(1001);
 
 type Source<'f> = Opcodes<Part<'f>>;
 
@@ -27,12 +27,7 @@ type Source<'f> = Opcodes<Part<'f>>;
 /// The file ends before, or is of another version.
 pub(super) fn object_at(file: &File, len: u64) -> io::Result<Option<u64>> {
     let mut opcodes = Opcodes::new(Part::new(file, 0, len));
-    let is_magic = match number(&mut opcodes) {
-        Ok(number) => number == Some(MAGIC),
-        Err(error) if error.kind() == io::ErrorKind::InvalidData => false,
-        Err(error) => return Err(error),
-    };
-    if !is_magic {
+    if !begins_with_magic(&mut opcodes)? {
         return Ok(None);
     }
     next(&mut opcodes)?;
@@ -45,6 +40,20 @@ pub(super) fn object_at(file: &File, len: u64) -> io::Result<Option<u64>> {
     Ok(Some(opcodes.offset()))
 }
 
+/// Whether the first pickle is the magic number, and nothing else.
+fn begins_with_magic(opcodes: &mut Source<'_>) -> io::Result<bool> {
+    let mut opcodes = opcodes.filter(|op| !op.as_ref().is_ok_and(|op| is_framing(op.code)));
+    match (opcodes.next().transpose(), opcodes.next().transpose()) {
+        (Ok(Some(op)), Ok(Some(stop))) => Ok(op.argument == MAGIC && stop.code == Opcode::Stop),
+        (Err(error), _) | (_, Err(error)) if error.kind() != io::ErrorKind::InvalidData => Err(error),
+        _ => Ok(false),
+    }
+}
+
+fn is_framing(code: Opcode) -> bool {
+    matches!(code, Opcode::Proto | Opcode::Frame)
+}
+
 fn next(opcodes: &mut Source<'_>) -> io::Result<()> {
     match opcodes.resume()? {
         true => Ok(()),
@@ -52,18 +61,16 @@ fn next(opcodes: &mut Source<'_>) -> io::Result<()> {
     }
 }
 
-/// Reads a pickle that imports nothing, and returns the number that it begins with.
-fn number(opcodes: &mut Source<'_>) -> io::Result<Option<i128>> {
-    let mut number = None;
-    for (count, op) in opcodes.enumerate() {
-        let Op { code, argument, at } = op?;
-        if !code.is_data() || count == FEW {
-            let code = code.name();
-            return Err(unsound(format!("opcode {code} at byte {at} is not expected before the tensors")));
+/// Reads a pickle, and returns the number that it begins with.
+fn number(opcodes: &mut Source<'_>) -> io::Result<Option<Argument>> {
+    let mut store = Store::default();
+    let mut reader = Reader::new(&mut store, Indices::default(), Options::default());
+    let (mut machine, mut number) = (Machine::new(&mut reader), None);
+    while let Some(op) = opcodes.next().transpose()? {
+        if !is_framing(op.code) {
+            number.get_or_insert_with(|| op.argument.clone());
         }
-        if let (None, Argument::Int(value), false) = (number, argument, code == Opcode::Proto) {
-            number = Some(value);
-        }
+        machine.step(op, opcodes.offset())?;
     }
     Ok(number)
 }
@@ -73,21 +80,24 @@ fn number(opcodes: &mut Source<'_>) -> io::Result<Option<i128>> {
 /// # Errors
 /// The storages are not those of the pickle, or do not fit the file.
 pub(super) fn place_storages(file: &File, len: u64, at: u64, store: &mut Store) -> io::Result<()> {
-    use Opcode::{BinPut, Frame, LongBinPut, Proto, Put};
+    use Opcode::{
+        Append, Appends, BinPut, EmptyList, Frame, List, LongBinPut, Mark, Memoize, Proto, Put, Stop,
+    };
     let mut opcodes = Opcodes::starting_at(Part::new(file, at, len - at), at);
     let mut indices = Vec::new();
     for op in &mut opcodes {
         let Op { code, argument, at } = op?;
-        match argument {
-            Argument::Text(key) => {
+        match (code, argument) {
+            (_, Argument::Text(key)) => {
                 let index = store.take(&key);
                 indices.push(index.ok_or_else(|| {
                     let key = quoted(&key);
                     unsound(format!("storage {key} at byte {at} is not in the pickle, or a duplicate"))
                 })?);
             }
-            Argument::None if code.is_data() => {}
-            _ if matches!(code, Proto | Frame | Put | BinPut | LongBinPut) => {}
+            (Frame, Argument::Int(..LONGEST_FRAME)) => {}
+            (Proto | EmptyList | Mark | List | Append | Appends | Put | BinPut | LongBinPut, _) => {}
+            (Memoize | Stop, _) => {}
             _ => {
                 let code = code.name();
                 return Err(unsound(format!("opcode {code} at byte {at} is not expected in a list of keys")));
@@ -116,8 +126,8 @@ fn place(file: &File, len: u64, at: u64, index: u32, store: &mut Store) -> io::R
         return Err(unsound(format!("the file ends at byte {len}, before storage {key}")));
     }
     let count = u64::from_le_bytes(count);
-    if count.checked_mul(storage.width()) != Some(storage.len) {
-        let expected = storage.len / storage.width();
+    if count.checked_mul(storage.width.into()) != Some(storage.len) {
+        let expected = storage.len / u64::from(storage.width);
         return Err(unsound(format!(
             "storage {key} at byte {at} has {count} elements, but the pickle says {expected}"
         )));

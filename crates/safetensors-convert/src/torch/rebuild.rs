@@ -117,6 +117,7 @@ const HARMLESS: &[(&str, &[&str])] = &[
     ("types", &["SimpleNamespace"]),
     ("pathlib", PATHS),
     ("pathlib._local", PATHS),
+    ("torch.serialization", &["_get_layout"]),
     ("datetime", &["datetime", "date", "time", "timedelta", "timezone"]),
 ];
 const PATHS: &[&str] = &["PosixPath", "WindowsPath", "PurePosixPath", "PureWindowsPath"];
@@ -358,6 +359,12 @@ impl Make for Reader<'_> {
         let invalid = |here: Here| here.unsound("has an invalid id of a storage");
         let Value::Tuple(id) = id else { return Err(self.unsound("has an id that is not a tuple")) };
         let parts = id.values();
+        // The format before 1.6 has the source of the class of a module beside it.
+        if let [word, class @ Value::Name(_), _, _] = &parts[..]
+            && is_text(word, &["module"])
+        {
+            return Ok(class.clone());
+        }
         let [word, class, Value::Text(key), device, Value::Int(count), view @ ..] = &parts[..] else {
             return Err(invalid(self.here));
         };
@@ -367,20 +374,26 @@ impl Make for Reader<'_> {
         if is_text(device, &["meta"]) {
             return self.not_held(format!("names a storage of {META}"));
         }
-        let dtype = match class {
-            Value::Listed(Listed::Storage(dtype)) => Some(*dtype),
-            Value::Listed(Listed::Untyped) => None,
-            Value::Name(name) => return self.unsupported(name),
+        let (dtype, skipped) = match class {
+            Value::Listed(Listed::Storage(dtype)) => (Some(*dtype), None),
+            Value::Listed(Listed::Untyped) => (None, None),
+            Value::Name(name) => (None, Some((self.unsupported(name)?, name))),
             _ => return Err(invalid(self.here)),
         };
-        let bytes = u64::try_from(*count).ok().and_then(|count| count.checked_mul(dtype.map_or(1, width)));
-        let bytes = bytes.filter(|_| is_text(word, &["storage"])).ok_or_else(|| invalid(self.here))?;
-        let storage = self.store.find(key, bytes, dtype);
+        let width = match skipped.as_ref().map(|(_, name)| &*name.text) {
+            Some("torch.ComplexDoubleStorage") => 16,
+            Some("torch.ComplexHalfStorage" | "torch.QInt32Storage") => 4,
+            _ => dtype.map_or(1, |dtype| dtype.bits() / 8),
+        };
+        if !is_text(word, &["storage"]) {
+            return Err(invalid(self.here));
+        }
+        let storage = self.store.find(key, *count, u8::try_from(width).unwrap_or(1), dtype);
         let storage = storage.map_err(|error| match error.kind() {
             io::ErrorKind::InvalidData => self.unsound(error.to_string()),
             _ => error,
-        });
-        Ok(Value::Storage(storage?, dtype))
+        })?;
+        Ok(skipped.map_or(Value::Storage(storage, dtype), |(skipped, _)| skipped))
     }
 
     fn keeps(&mut self, index: u32, value: &Value, _: usize) -> bool {

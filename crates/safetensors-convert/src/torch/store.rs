@@ -1,6 +1,6 @@
 //! The storages of a file: where their bytes are, and the zip archives that have them since PyTorch 1.6.
 
-use super::rebuild::{MOST, width};
+use super::rebuild::MOST;
 use crate::error::{beyond_limit, unsound};
 use crate::source::{at, at_mut};
 use crate::text::quoted;
@@ -53,14 +53,11 @@ pub(super) struct Storage {
     /// The dtype, `None` for bytes, as the pickle names it first; `None` if it does not name it.
     pub dtype: Option<Option<Dtype>>,
     pub kind: Kind,
+    /// The number of bytes of an element, as the pickle names it first.
+    pub width: u8,
 }
 
 impl Storage {
-    /// Returns the number of bytes of an element.
-    pub fn width(&self) -> u64 {
-        self.dtype.flatten().map_or(1, width)
-    }
-
     /// Whether its bytes are some of the pickle.
     pub fn is_in_pickle(&self) -> bool {
         matches!(self.kind, Kind::Pickled | Kind::Latin | Kind::Kept)
@@ -88,7 +85,7 @@ impl Store {
         let storage = |(key, entry): (u64, Entry)| {
             let Contents { is_deflated, crc, packed, unpacked: len, at } = entry.contents;
             let kind = if is_deflated { Kind::Deflated } else { Kind::Stored };
-            Storage { key, at, packed, len, crc, dtype: None, kind }
+            Storage { key, at, packed, len, crc, dtype: None, kind, width: 1 }
         };
         let mut storages: Vec<Storage> = entries.into_iter().map(storage).collect();
         // They were collected in the memory of the entries, which is twice as large.
@@ -96,8 +93,10 @@ impl Store {
         Self { storages, keys, is_archive: true, ..Self::default() }
     }
 
-    /// Returns the number of the storage with this key, length and dtype.
-    pub fn find(&mut self, key: &str, len: u64, dtype: Option<Dtype>) -> io::Result<u32> {
+    /// Returns the number of the storage with this key, and this number of elements of a width and a dtype.
+    pub fn find(&mut self, key: &str, count: i64, width: u8, dtype: Option<Dtype>) -> io::Result<u32> {
+        let len = u64::try_from(count).ok().and_then(|count| count.checked_mul(width.into()));
+        let len = len.ok_or_else(|| unsound("has an invalid id of a storage"))?;
         let number = number_of(key)
             .ok_or_else(|| unsound(format!("names a storage {}, which is not a number", quoted(key))))?;
         let index = match self.keys.get(&number) {
@@ -107,8 +106,16 @@ impl Store {
             }
             None => {
                 let (at, kind) = (UNPLACED, Kind::Plain);
-                let index =
-                    self.add(Storage { key: number, at, packed: len, len, crc: 0, dtype: None, kind })?;
+                let index = self.add(Storage {
+                    key: number,
+                    at,
+                    packed: len,
+                    len,
+                    crc: 0,
+                    dtype: None,
+                    kind,
+                    width,
+                })?;
                 self.keys.insert(number, index);
                 index
             }
@@ -127,7 +134,7 @@ impl Store {
 
     /// Adds a storage in the pickle.
     pub fn add_pickled(&mut self, at: u64, packed: u64, len: u64, kind: Kind) -> io::Result<u32> {
-        self.add(Storage { key: u64::MAX, at, packed, len, crc: 0, dtype: None, kind })
+        self.add(Storage { key: u64::MAX, at, packed, len, crc: 0, dtype: None, kind, width: 1 })
     }
 
     /// Adds a storage in memory.
@@ -306,9 +313,9 @@ mod tests {
         for _ in 0..MOST - 1 {
             store.add_pickled(0, 4, 4, Kind::Pickled).expect("a storage");
         }
-        store.find("7", 4, None).expect("the last storage");
-        store.find("7", 4, None).expect("the same storage");
-        let error = store.find("8", 4, None).expect_err("too many");
+        store.find("7", 4, 1, None).expect("the last storage");
+        store.find("7", 4, 1, None).expect("the same storage");
+        let error = store.find("8", 4, 1, None).expect_err("too many");
         assert_eq!(error.kind(), ErrorKind::QuotaExceeded);
         assert_eq!(error.to_string(), "the file has more than 2000000 storages and arrays");
         let error = store.add_kept(b"a").expect_err("too many");

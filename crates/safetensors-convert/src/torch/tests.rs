@@ -438,8 +438,8 @@ fn objects_of_other_classes_are_left_out() {
             "a dtype that safetensors",
             &["an array of a"],
         ),
-        (&namespace, "it is in an object of the class \"argparse.Namespace\"", &["tensor in an object"]),
-        (&module, "imports mine.Module", &["mine.Module", "tensor in an object"]),
+        (&namespace, "it is in an object of the class \"argparse.Namespace\"", &["a tensor in that"]),
+        (&module, "imports mine.Module", &["mine.Module", "a tensor in that"]),
     ] {
         unsound_pickle(&with(value), sentence);
         let source = open(value, true).expect("skipped");
