@@ -42,7 +42,7 @@ pub(super) fn object_at(file: &File, len: u64) -> io::Result<Option<u64>> {
 
 /// Whether the first pickle is the magic number, and nothing else.
 fn begins_with_magic(opcodes: &mut Source<'_>) -> io::Result<bool> {
-    let mut opcodes = opcodes.filter(|op| !op.as_ref().is_ok_and(|op| is_framing(op.code)));
+    let mut opcodes = opcodes.filter(|op| !op.as_ref().is_ok_and(is_framing));
     match (opcodes.next().transpose(), opcodes.next().transpose()) {
         (Ok(Some(op)), Ok(Some(stop))) => Ok(op.argument == MAGIC && stop.code == Opcode::Stop),
         (Err(error), _) | (_, Err(error)) if error.kind() != io::ErrorKind::InvalidData => Err(error),
@@ -50,8 +50,9 @@ fn begins_with_magic(opcodes: &mut Source<'_>) -> io::Result<bool> {
     }
 }
 
-fn is_framing(code: Opcode) -> bool {
-    matches!(code, Opcode::Proto | Opcode::Frame)
+/// Whether an opcode may precede the value of a pickle.
+fn is_framing(op: &Op) -> bool {
+    matches!((op.code, &op.argument), (Opcode::Proto, _) | (Opcode::Frame, Argument::Int(..LONGEST_FRAME)))
 }
 
 fn next(opcodes: &mut Source<'_>) -> io::Result<()> {
@@ -67,7 +68,7 @@ fn number(opcodes: &mut Source<'_>) -> io::Result<Option<Argument>> {
     let mut reader = Reader::new(&mut store, Indices::default(), Options::default());
     let (mut machine, mut number) = (Machine::new(&mut reader), None);
     while let Some(op) = opcodes.next().transpose()? {
-        if !is_framing(op.code) {
+        if !is_framing(&op) {
             number.get_or_insert_with(|| op.argument.clone());
         }
         machine.step(op, opcodes.offset())?;
