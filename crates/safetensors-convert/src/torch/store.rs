@@ -6,8 +6,9 @@ use crate::source::{at, at_mut};
 use crate::text::quoted;
 use crate::zip::{Contents, Entry, check_ratio, entries_of, open_entry};
 use embedded_safetensors::Dtype;
-use std::collections::HashMap;
+use hashbrown::HashTable;
 use std::fs::File;
+use std::hash::{BuildHasher, RandomState};
 use std::io::{self, Read};
 
 /// The versions of the format of archives.
@@ -72,7 +73,8 @@ pub(super) struct Store {
     kept: Vec<Box<[u8]>>,
     of_kept: usize,
     /// The numbers of the storages that are not in the pickle, by their keys.
-    keys: HashMap<u64, u32>,
+    keys: HashTable<u32>,
+    hasher: RandomState,
     /// Whether they are those of an archive; otherwise they follow the pickle, and are known once it names
     /// them.
     is_archive: bool,
@@ -81,7 +83,6 @@ pub(super) struct Store {
 impl Store {
     /// Creates the list of an archive's storages from the keys of its entries.
     pub fn of_archive(entries: Vec<(u64, Entry)>) -> Self {
-        let keys = entries.iter().map(|(key, _)| *key).zip(0..).collect();
         let storage = |(key, entry): (u64, Entry)| {
             let Contents { is_deflated, crc, packed, unpacked: len, at } = entry.contents;
             let kind = if is_deflated { Kind::Deflated } else { Kind::Stored };
@@ -90,7 +91,21 @@ impl Store {
         let mut storages: Vec<Storage> = entries.into_iter().map(storage).collect();
         // They were collected in the memory of the entries, which is twice as large.
         storages.shrink_to_fit();
-        Self { storages, keys, is_archive: true, ..Self::default() }
+        let mut store = Self { storages, is_archive: true, ..Self::default() };
+        (0..).zip(0..store.storages.len()).for_each(|(index, _)| store.name(index));
+        store
+    }
+
+    /// Makes a storage one that is found by its key.
+    fn name(&mut self, index: u32) {
+        let hash = |index: &u32| self.hasher.hash_one(at(&self.storages, *index).map(|storage| storage.key));
+        self.keys.insert_unique(hash(&index), index, hash);
+    }
+
+    /// Returns the number of the storage with this key.
+    fn named(&self, key: u64) -> Option<u32> {
+        let is_it = |index: &u32| at(&self.storages, *index).is_some_and(|storage| storage.key == key);
+        self.keys.find(self.hasher.hash_one(Some(key)), is_it).copied()
     }
 
     /// Returns the number of the storage with this key, and this number of elements of a width and a dtype.
@@ -99,24 +114,16 @@ impl Store {
         let len = len.ok_or_else(|| unsound("has an invalid id of a storage"))?;
         let number = number_of(key)
             .ok_or_else(|| unsound(format!("names a storage {}, which is not a number", quoted(key))))?;
-        let index = match self.keys.get(&number) {
-            Some(index) => *index,
+        let index = match self.named(number) {
+            Some(index) => index,
             None if self.is_archive => {
                 return Err(unsound(format!("needs storage {key}, which the archive does not have")));
             }
             None => {
                 let (at, kind) = (UNPLACED, Kind::Plain);
-                let index = self.add(Storage {
-                    key: number,
-                    at,
-                    packed: len,
-                    len,
-                    crc: 0,
-                    dtype: None,
-                    kind,
-                    width,
-                })?;
-                self.keys.insert(number, index);
+                let storage = Storage { key: number, at, packed: len, len, crc: 0, dtype: None, kind, width };
+                let index = self.add(storage)?;
+                self.name(index);
                 index
             }
         };
@@ -173,7 +180,9 @@ impl Store {
     /// Takes the number of a storage that the pickle has named and that follows it; `None` if there is none
     /// with this key, or if it was taken.
     pub fn take(&mut self, key: &str) -> Option<u32> {
-        self.keys.remove(&number_of(key)?)
+        let number = self.named(number_of(key)?)?;
+        let storage = at_mut(&mut self.storages, number)?;
+        (std::mem::take(&mut storage.at) == UNPLACED).then_some(number)
     }
 
     /// Sets where a storage begins.
@@ -181,9 +190,10 @@ impl Store {
         at_mut(&mut self.storages, index).into_iter().for_each(|storage| storage.at = begin);
     }
 
-    /// Returns the least key of a storage that was named, but not taken.
-    pub fn untaken(&self) -> Option<u64> {
-        self.keys.keys().min().copied()
+    /// Returns the least key of a storage that was named, but not taken; forgets the keys.
+    pub fn untaken(&mut self) -> Option<u64> {
+        self.keys = HashTable::new();
+        self.storages.iter().filter(|storage| storage.at == UNPLACED).map(|storage| storage.key).min()
     }
 }
 
