@@ -222,7 +222,7 @@ fn damaged_archives_are_rejected() {
     }
     let whole = zip(&[stored]);
     let no_end =
-        "not a .npz file, or a truncated one: a zip archive ends with its directory, which is missing";
+        "not a zip archive, or a truncated one, which ends without its directory";
     for truncated in [&[], &array[1..], &whole[..whole.len() - 1]] {
         is_unsound("a.npz", truncated, no_end);
     }

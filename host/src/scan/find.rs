@@ -7,7 +7,7 @@ use safetensors_convert::error::beyond_limit;
 use safetensors_convert::pickle::{Name, Problem, Scan};
 use safetensors_convert::text::quoted;
 use safetensors_convert::zip::{
-    Entry, Part, ends_like_archive, entries_of, most_unpacked, open_entry, open_stray, strays,
+    Entry, Part, ends_like_archive, entries, most_unpacked, open_entry, open_stray, strays,
 };
 use std::cell::Cell;
 use std::collections::HashSet;
@@ -150,7 +150,7 @@ impl Search {
     /// there are programs that read them so.
     fn scan_archive(&mut self, archive: &Rc<Whole>) -> io::Result<()> {
         let before = self.found.len();
-        let scanned = entries_of(&archive.file, "a zip archive").and_then(|entries| {
+        let scanned = entries(&archive.file).and_then(|entries| {
             let are_storages = storages(&entries);
             let mut all = entries.into_iter().zip(are_storages);
             all.try_for_each(|(one, is_storage)| self.scan_entry(archive, one, is_storage))

@@ -4,7 +4,7 @@ use super::rebuild::MOST;
 use crate::error::{beyond_limit, unsound};
 use crate::source::{at, at_mut};
 use crate::text::quoted;
-use crate::zip::{Contents, Entry, check_ratio, entries_of, open_entry};
+use crate::zip::{Contents, Entry, check_ratio, entries, open_entry};
 use embedded_safetensors::Dtype;
 use hashbrown::HashTable;
 use std::fs::File;
@@ -221,7 +221,7 @@ pub(super) struct Layout {
 /// # Errors
 /// It is not what PyTorch writes.
 pub(super) fn layout(file: &File) -> io::Result<Layout> {
-    let entries = entries_of(file, "a file of this format")?;
+    let entries = entries(file)?;
     if entries.len() > MOST + 16 {
         return Err(beyond_limit(format!("the archive has {} entries, too many", entries.len())));
     }

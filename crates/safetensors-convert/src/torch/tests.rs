@@ -245,7 +245,7 @@ fn archives_of_other_programs_are_rejected() {
     let neither = "it is neither an archive nor of the format before 1.6, and as a pickle of arrays: ";
     rejected(b"", ErrorKind::InvalidData, neither);
     rejected(b"N.N.", ErrorKind::InvalidData, &format!("{neither}bytes follow the pickle, which ends at 2"));
-    rejected(b"PK\x03\x04", ErrorKind::InvalidData, "not a file of this format, or a truncated one");
+    rejected(b"PK\x03\x04", ErrorKind::InvalidData, "not a zip archive, or a truncated one");
 }
 
 #[test]

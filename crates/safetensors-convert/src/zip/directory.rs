@@ -45,22 +45,14 @@ pub struct Entry {
 
 /// Reads the list of an archive, and the header of every entry.
 ///
+/// Memory: 256 bytes and the name for each entry.
+///
 /// # Errors
 /// [`io::ErrorKind::InvalidData`] if it is not an archive, or if it contradicts itself;
 /// [`io::ErrorKind::QuotaExceeded`] if its list is too long.
 pub fn entries(file: &File) -> io::Result<Vec<Entry>> {
-    entries_of(file, "a .npz file")
-}
-
-/// Reads the list of an archive, as [`entries`] does; errors name the format that was expected.
-///
-/// Memory: 256 bytes and the name for each entry.
-///
-/// # Errors
-/// Those of [`entries`].
-pub fn entries_of(file: &File, format: &str) -> io::Result<Vec<Entry>> {
     let mut buffer = vec![0; MAX_CENTRAL_DIRECTORY_RECORD_SIZE];
-    let archive = open(file, &mut buffer, format)?;
+    let archive = open(file, &mut buffer)?;
     let (claimed, len) = check_list(&archive)?;
     let (mut entries, mut list, mut local) =
         (Vec::new(), archive.entries(&mut buffer), vec![0; LONGEST_LOCAL]);
@@ -96,10 +88,9 @@ impl ReaderAt for Source<'_> {
     }
 }
 
-fn open<'f>(file: &'f File, buffer: &mut [u8], format: &str) -> io::Result<ZipArchive<Source<'f>>> {
+fn open<'f>(file: &'f File, buffer: &mut [u8]) -> io::Result<ZipArchive<Source<'f>>> {
     let len = file.metadata()?.len();
-    let no_end =
-        format!("not {format}, or a truncated one: a zip archive ends with its directory, which is missing");
+    let no_end = "not a zip archive, or a truncated one, which ends without its directory";
     let found =
         ZipLocator::new().max_search_space(LONGEST_END).locate_in_reader(Source { file, len }, buffer, len);
     let archive = match found {

@@ -6,7 +6,7 @@ mod pack;
 mod part;
 mod stray;
 
-pub use directory::{Entry, check_ratio, entries, entries_of, is_unsafe, most_unpacked};
+pub use directory::{Entry, check_ratio, entries, is_unsafe, most_unpacked};
 pub use entry::{Contents, open_contents, open_entry};
 pub use pack::Archive;
 pub use part::{Exact, Part, read_full};
