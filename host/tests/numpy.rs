@@ -221,8 +221,7 @@ fn damaged_archives_are_rejected() {
         is_unsound("a.npz", &zip(&entries), sentence);
     }
     let whole = zip(&[stored]);
-    let no_end =
-        "not a zip archive, or a truncated one, which ends without its directory";
+    let no_end = "not a zip archive, or a truncated one, which ends without its directory";
     for truncated in [&[], &array[1..], &whole[..whole.len() - 1]] {
         is_unsound("a.npz", truncated, no_end);
     }

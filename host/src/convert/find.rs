@@ -58,8 +58,8 @@ pub fn find(path: &Path) -> Result<Group, Error> {
     }
 }
 
-/// The format that a file shows. Only regular files are looked into, also as standard input. A path without a file can be the prefix
-/// of a checkpoint of TensorFlow.
+/// The format that a file shows. Only regular files are looked into, also as standard input. A path without a
+/// file can be the prefix of a checkpoint of TensorFlow.
 fn format_of(path: &Path) -> Option<Readable> {
     if path.as_os_str() == "-" {
         let (file, metadata) = stdin_file().ok()?;

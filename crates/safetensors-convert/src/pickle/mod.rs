@@ -1,8 +1,7 @@
 //! Pickles, read as a list of opcodes; nothing in them is executed or imported.
 //!
 //! [`Opcodes`] decodes the opcodes of protocols 0 to 5. [`scan`] lists what a pickle would import and call.
-//! [`Listed`] is the closed list of names that readers of models understand; everything else is rejected
-//! by name.
+//! [`Listed`] is the closed list of names that readers of models understand.
 
 mod listed;
 mod machine;

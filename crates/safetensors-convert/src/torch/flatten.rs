@@ -254,22 +254,20 @@ impl Walk<'_> {
 
     fn visit_alone(&mut self, value: Value, unnamed: Option<Unnamed>) -> io::Result<()> {
         self.count(1)?;
-        let unnamed = match (value.tensor(), unnamed) {
-            (None, None) => match value.unsupported() {
-                Some(what) => return self.skip(String::from(&*what).into()),
-                None => None,
-            },
+        let is_of_object = unnamed.as_ref().is_some_and(|unnamed| unnamed.is_of_object);
+        match (value.tensor(), &unnamed) {
             (Some(number), None) => return self.add(number),
-            (_, Some(unnamed))
-                if value.is_of_tensor() && (unnamed.is_of_object || value.tensor().is_some()) =>
-            {
-                return match unnamed.is_of_object && self.reader.options.skip_unsupported {
-                    true => self.skip("a tensor in that object".into()),
-                    false => Err(unnamed.error(&self.path)),
-                };
+            _ if is_of_object && value.is_of_tensor() && self.reader.options.skip_unsupported => {
+                return self.skip("a tensor in that object".into());
             }
-            (_, unnamed) => unnamed,
-        };
+            (tensor, Some(unnamed)) if tensor.is_some() || (is_of_object && value.is_of_tensor()) => {
+                return Err(unnamed.error(&self.path));
+            }
+            _ => {}
+        }
+        if let Some(what) = value.unsupported() {
+            return self.skip(String::from(&*what).into());
+        }
         let unnamed = match (&value, unnamed) {
             (Value::Object(_), None) => {
                 let of_object = Unnamed::of_object(&value);
@@ -293,7 +291,7 @@ impl Walk<'_> {
     fn skip(&mut self, kind: Cow<'static, str>) -> io::Result<()> {
         let skipped = LeftOut { path: self.path.clone(), kind };
         if self.flat.skipped.last() != Some(&skipped) {
-            self.count_name(skipped.path.len() + skipped.kind.len())?;
+            self.count_name(skipped.path.len() + skipped.kind.len() + size_of::<LeftOut>())?;
             self.flat.skipped.push(skipped);
         }
         Ok(())

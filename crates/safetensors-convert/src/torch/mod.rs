@@ -1,8 +1,10 @@
-//! Files of PyTorch: what `torch.save` writes, read without executing or importing anything.
+//! Files of PyTorch: what `torch.save` writes, and pickles of numpy's arrays, read without executing or
+//! importing anything.
 //!
 //! Such a file is a pickle, a program for a machine that can call any function, and the bytes of storages.
-//! [`Checkpoint`] reads the pickle as data: a closed list of names can be imported, and what each makes is
-//! known here. Everything else is rejected by name.
+//! [`Checkpoint`] reads the pickle as data: a closed list of names can be called, and what each makes is
+//! known here. Objects of a few classes that have nothing to do with models are left out. Calls of all other
+//! names are rejected by name, or skipped on request.
 //!
 //! Tensors are found in nested dictionaries, lists and tuples; the keys and indices on the way to a tensor
 //! are its name, separated by dots. Other values are left out, and listed by

@@ -1,7 +1,7 @@
 //! Reads the pickle of a file of PyTorch: what each opcode, and each name of the closed list, makes.
 //!
-//! A name that is not on the list is rejected where it is imported. A first pass finds the items of the memo
-//! that are fetched, so that all others can be freed as soon as they are used.
+//! A call of a name that is not on the list is rejected; the error says where it is imported. A first pass
+//! finds the items of the memo that are fetched, so that all others can be freed as soon as they are used.
 
 use super::Options;
 use super::flatten::{Flat, flatten};
@@ -308,16 +308,17 @@ impl Make for Reader<'_> {
 
     fn call(&mut self, callee: Value, arguments: Value) -> io::Result<Value> {
         use Listed::{Counter, DefaultDict, Deque, Dict, Set};
-        let listed = match &callee {
-            Value::Listed(listed) => *listed,
-            Value::Name(name) if name.reason.is_some() => return self.unsupported(name),
-            Value::Name(name) if !name.is_harmless && !self.options.skip_unsupported => {
-                return Err(name.error(true));
+        let listed = match (&callee, callee.class()) {
+            (Value::Listed(listed), _) => *listed,
+            (_, Some(class)) if class.reason.is_some() => return self.unsupported(&class),
+            (Value::Name(_), Some(class)) if class.is_harmless || self.options.skip_unsupported => {
+                return Ok(Value::Object(self.items(vec![Value::Name(class), arguments])));
             }
-            Value::Name(_) | Value::Object(_) => {
-                return Ok(Value::Object(self.items(vec![callee, arguments])));
+            (_, Some(class)) if self.options.skip_unsupported => {
+                return Ok(Value::Object(self.items(vec![Value::Name(class), callee, arguments])));
             }
-            other => return Err(self.unsound(format!("calls a value of type {}", other.kind()))),
+            (_, Some(class)) => return Err(class.error(true)),
+            (other, None) => return Err(self.unsound(format!("calls a value of type {}", other.kind()))),
         };
         let Value::Tuple(arguments) = arguments else {
             return Err(self.unsound("calls something with arguments that are not a tuple"));
@@ -388,7 +389,7 @@ impl Make for Reader<'_> {
         if !is_text(word, &["storage"]) {
             return Err(invalid(self.here));
         }
-        let storage = self.store.find(key, *count, u8::try_from(width).unwrap_or(1), dtype);
+        let storage = self.store.find(key, *count, width, dtype);
         let storage = storage.map_err(|error| match error.kind() {
             io::ErrorKind::InvalidData => self.unsound(error.to_string()),
             _ => error,

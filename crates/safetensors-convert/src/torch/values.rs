@@ -165,14 +165,13 @@ impl Value {
 
     /// Returns the name whose call makes an object.
     pub fn class(&self) -> Option<Rc<Name>> {
-        let mut value = self.clone();
-        loop {
-            let first = match &value {
-                Self::Name(name) => return Some(Rc::clone(name)),
-                Self::Object(items) => items.values().first().cloned(),
+        match self {
+            Self::Name(name) => Some(Rc::clone(name)),
+            Self::Object(items) => match items.values().first() {
+                Some(Self::Name(name)) => Some(Rc::clone(name)),
                 _ => None,
-            };
-            value = first?;
+            },
+            _ => None,
         }
     }
 
