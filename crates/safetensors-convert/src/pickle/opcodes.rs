@@ -147,7 +147,8 @@ impl<R: Read> Opcodes<R> {
     /// # Errors
     /// Those of the source.
     pub fn resume(&mut self) -> io::Result<bool> {
-        let more = self.state != State::Failed && !self.fill()?.is_empty();
+        let may_follow = matches!(self.state, State::Open | State::Stopped);
+        let more = may_follow && !self.fill()?.is_empty();
         if more {
             self.state = State::Open;
             self.frame_end = 0;
