@@ -1,5 +1,5 @@
-//! All tests of the suite in one program, which is compiled and linked once. Tests that count allocations and
-//! tests of the source are programs of their own.
+//! All tests of the suite in one program, which is compiled and linked once. Tests of the source
+//! are programs of their own.
 //!
 //! A new file needs its line here; `tests/house.rs` finds a missing one.
 
@@ -45,6 +45,7 @@ mod reading;
 mod receiver;
 mod recording;
 mod shards;
+mod sizes;
 mod slicing;
 mod streaming;
 mod values;

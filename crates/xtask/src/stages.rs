@@ -179,7 +179,7 @@ pub const STAGES: [Stage; 20] = [
         "the entire suite, optimised: with `std` beside the reference, and as firmware builds it",
         &[],
         &[
-            Tests("--release --package verification --test suite --test memory --features std,oracle"),
+            Tests("--release --package verification --test suite --features std,oracle"),
             Tests("--release --package verification --test suite"),
         ],
     ),
