@@ -11,7 +11,7 @@ use embedded_safetensors::{
 };
 use safetensors_quant::{Matrix, QuantReader};
 use support::file::with_header;
-use support::mock::{Failure, Fault, Plan, Storage};
+use support::mock::{Fault, Plan, Storage};
 use support::sources::{Flash, Stream};
 
 const HEADER: &str = r#"{"a":{"dtype":"U8","shape":[100],"data_offsets":[0,100]}}"#;
@@ -20,10 +20,6 @@ fn file() -> Vec<u8> {
     let mut file = with_header(HEADER, 0);
     file.extend(0..100);
     file
-}
-
-fn failing(call: u64) -> Plan {
-    Plan { failure: Some(Failure::Once(call)), ..Plan::default() }
 }
 
 #[test]
@@ -44,41 +40,6 @@ fn stream_seeks_only_for_non_sequential_reads() {
 }
 
 #[test]
-fn stream_seeks_again_after_an_error() {
-    let file: Vec<u8> = (0..100).collect();
-    let storage = Storage::new(&file, Plan::default());
-    let mut source = Seekable::new(Stream::new(&storage));
-    let mut buffer = [0; 10];
-    assert_eq!(source.read_at(20, &mut buffer), Ok(10));
-    storage.set_plan(failing(0));
-    assert_eq!(source.read_at(30, &mut buffer), Err(Fault::Broken));
-    assert_eq!((source.read_at(30, &mut buffer), buffer[0]), (Ok(10), 30), "the stream was elsewhere");
-    assert_eq!(storage.counts().seeks, 1);
-    storage.set_plan(failing(0));
-    assert_eq!(source.read_at(70, &mut buffer), Err(Fault::Broken), "the seek fails");
-    assert_eq!((source.read_at(40, &mut buffer), buffer[0]), (Ok(10), 40));
-    assert_eq!(source.file_len(), Ok(FileLen::Exactly(100)));
-    assert_eq!(
-        (source.read_at(50, &mut buffer), buffer[0]),
-        (Ok(10), 50),
-        "the length was queried in between"
-    );
-}
-
-#[test]
-fn read_at_end_of_stream_returns_zero() {
-    let storage = Storage::new(b"abc", Plan::default());
-    let mut source = Seekable::new(Stream::new(&storage));
-    let mut buffer = [0; 2];
-    assert_eq!(source.read_at(2, &mut buffer), Ok(1));
-    assert_eq!(source.read_at(3, &mut buffer), Ok(0));
-    assert_eq!(source.read_at(u64::MAX, &mut buffer), Ok(0));
-    let mut stream = source.into_inner();
-    assert_eq!(embedded_io::Seek::seek(&mut stream, embedded_io::SeekFrom::Start(1)), Ok(1));
-    assert_eq!(embedded_io::Read::read(&mut stream, &mut buffer), Ok(2), "the stream is returned");
-}
-
-#[test]
 fn errors_map_to_io_error_kinds() {
     let kind = |error: ReadError<Fault>| error.kind();
     assert_eq!(kind(ReadError::Source(Fault::Interrupted)), ErrorKind::Interrupted);
@@ -88,20 +49,6 @@ fn errors_map_to_io_error_kinds() {
     assert_eq!(kind(Kind::OutOfOrder.at(1).into()), ErrorKind::OutOfMemory);
     assert_eq!(kind(Kind::NoWindow.at(1).into()), ErrorKind::InvalidInput);
     assert_eq!(NorError(Fault::NotAligned).kind(), ErrorKind::Other);
-}
-
-#[test]
-fn error_messages() {
-    let message = |error: ReadError<NorError<Fault>>| error.to_string();
-    let flash = |fault| message(ReadError::Source(NorError(fault)));
-    let unaligned = "the address or the length of a flash access is not aligned";
-    assert_eq!(flash(Fault::NotAligned), format!("the storage cannot be read: {unaligned}"));
-    let beyond = "a flash access is beyond the end of the flash";
-    assert_eq!(flash(Fault::OutOfBounds), format!("the storage cannot be read: {beyond}"));
-    assert_eq!(flash(Fault::Broken), "the storage cannot be read: the flash failed");
-    assert_eq!(message(ReadError::UnexpectedEof { at: 7 }), "the file ends too early: byte 7 is missing");
-    let format = Kind::FileTooShort.at(3);
-    assert_eq!(message(format.into()), format.to_string());
 }
 
 /// Returns the reads of flash with units of 16 bytes when these bytes of a partition that starts at 0x20 are
@@ -268,20 +215,6 @@ fn partly_written_file_is_detected() {
             false => assert!(outcome.is_err(), "{written}"),
         }
     }
-}
-
-#[test]
-fn slice_is_a_file_of_its_length() {
-    let mut source = &b"abc"[..];
-    let mut buffer = [0; 2];
-    assert_eq!(source.file_len(), Ok(FileLen::Exactly(3)));
-    assert_eq!((source.read_at(0, &mut buffer), buffer), (Ok(2), *b"ab"));
-    assert_eq!((source.read_at(2, &mut buffer), buffer[0]), (Ok(1), b'c'));
-    for beyond in [3, 4, 1 << 32, u64::MAX] {
-        assert_eq!(source.read_at(beyond, &mut buffer), Ok(0));
-    }
-    let lent: &mut &[u8] = &mut source;
-    assert_eq!((lent.file_len(), lent.read_at(1, &mut buffer)), (Ok(FileLen::Exactly(3)), Ok(2)));
 }
 
 #[cfg(all(feature = "std", unix))]

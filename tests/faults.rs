@@ -11,7 +11,7 @@ use embedded_safetensors::{
 };
 use support::context::Context;
 #[cfg(feature = "std")]
-use support::disk::FAULTY_DISK;
+use support::disk::DISK;
 use support::file::with_header;
 use support::mock::{Counts, Failure, Fault, Plan, Reads, Replacement, Since, Storage};
 use support::operations::{
@@ -90,7 +90,7 @@ sources! {
 
 #[cfg(feature = "std")]
 sources! {
-    file: file Form::Blocking(FAULTY_DISK);
+    file: file Form::Blocking(DISK);
 }
 
 /// A tensor of a file: name, dtype, shape, bytes.

@@ -25,22 +25,6 @@ fn parse_all(parser: &mut HeaderParser, mut input: &[u8]) -> Result<(), Error> {
 }
 
 #[test]
-fn end_of_input_is_an_error_at_every_byte() {
-    let header = &VALID[..64];
-    for len in 0..header.len() {
-        let mut parser = HeaderParser::new();
-        parse_all(&mut parser, &header[..len]).expect("valid so far");
-        let error = parser.end_of_input().expect_err("header is cut");
-        let kind = match len {
-            0..8 => ErrorKind::FileTooShort,
-            _ => ErrorKind::HeaderBeyondFile { length: 56, present: len as u64 - 8 },
-        };
-        assert_eq!(error, kind.at(len as u64));
-        assert_eq!(parser.end_of_input(), Err(error), "the error is repeated");
-    }
-}
-
-#[test]
 fn truncated_json_is_unexpected_end() {
     // The last byte of each completes an event, so the parser has not requested more input yet.
     for header in ["", r#"{"a""#, r#"{"a":{"dtype":"F32""#] {
@@ -71,16 +55,6 @@ fn file_that_shrinks_between_passes_has_changed() {
     assert_eq!(validator.push(&mut &file[..]), Ok(Progress::Rewind));
     assert_eq!(validator.push(&mut &file[..20]), Ok(Progress::NeedInput));
     assert_eq!(validator.end_of_input(), Err(ErrorKind::Changed.at(20)));
-}
-
-#[test]
-fn file_length_can_be_validated_afterwards() {
-    let summary = Summary { tensors: 1, data_start: 64, data_len: 2 };
-    assert_eq!(summary.validate_file_len(66), Ok(()));
-    assert_eq!(summary.validate_file_len(65), Err(ErrorKind::DataShort { needed: 2, present: 1 }.at(65)));
-    assert_eq!(summary.validate_file_len(67), Err(ErrorKind::DataTrailing { needed: 2 }.at(66)));
-    let cut = ErrorKind::HeaderBeyondFile { length: 56, present: 2 };
-    assert_eq!(summary.validate_file_len(10), Err(cut.at(10)));
 }
 
 /// Returns the same file with one of its two equal entries, and a comma, replaced by spaces.

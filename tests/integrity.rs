@@ -252,8 +252,6 @@ fn verifier_returns_what_a_writer_needs() {
     let at = usize::try_from(found.at).expect("in the header");
     new[at..at + 64].copy_from_slice(&found.digits());
     assert_eq!(new, seal(file));
-    assert!(size_of::<Verifier<()>>() <= 192, "{}", size_of::<Verifier<()>>());
-    assert_eq!((size_of::<Sha256>(), size_of::<Crc32>() <= 16), (104, true));
 }
 
 #[test]
@@ -307,17 +305,4 @@ fn header_is_read_once_and_data_once() {
     storage.set_plan(Plan::default());
     assert_eq!(model.verify_embedded(Sha256::new(), &mut [0; 64]), Ok(()));
     assert_eq!((storage.counts().bytes, storage.counts().passes), (file.len() as u64, 1));
-}
-
-#[test]
-fn large_files_pass_through_small_buffers() {
-    let data: Vec<u8> = (0..1_000_003_u32).map(|index| index.to_le_bytes()[(index % 3) as usize]).collect();
-    let tensor = format!(r#""a":{{"dtype":"U8","shape":[{0}],"data_offsets":[0,{0}]}}"#, data.len());
-    let mut file = with_header(&format!(r#"{{{tensor},"__metadata__":{{"{KEY}":"{ZEROS}"}}}}"#), 0);
-    file.extend(&data);
-    let mut file = seal(file);
-    assert_eq!(verify(Stored(&file), 16), Ok(()));
-    let middle = file.len() / 2;
-    file[middle] ^= 0x80;
-    assert!(verify(Stored(&file), 16).is_err());
 }

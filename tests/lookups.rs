@@ -72,15 +72,6 @@ fn name_is_found_in_any_spelling() {
 }
 
 #[test]
-fn empty_name_is_a_name() {
-    assert!(find(&with_header(&header_of(&["a", "", "b"]), 0), "").expect("valid file").is_some());
-    assert!(find(&with_header(&header_of(&[""]), 0), "").expect("valid file").is_some());
-    assert_eq!(find(&with_header("{}", 0), ""), Ok(None));
-    let file = with_header(&header_of(&["a", "", "b", ""]), 0);
-    assert_eq!(find(&file, ""), Err(ErrorKind::DuplicateName.at(offset_of(&file, "", 1)).into()));
-}
-
-#[test]
 fn metadata_is_not_a_tensor() {
     for metadata in [r#"{"a":"b"}"#, "{}", "null"] {
         let spelled = r#"{"__metadata__":M,"a":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}}"#;
@@ -178,69 +169,6 @@ fn model_is_opened_and_queried_in_one_pass() {
 }
 
 #[test]
-fn name_may_be_queried_twice() {
-    let file = with_header(&header_of(&["a", "b"]), 0);
-    through_windows(&file, |model, window| {
-        let mut queries = ["b", "b"].map(Query::required);
-        assert_eq!(model.find_all(&mut queries, window), Ok(()));
-        let [first, second] = queries.map(|one| one.info().expect("found"));
-        assert_eq!(first, second);
-    });
-}
-
-#[test]
-fn unfound_query_cannot_be_read() {
-    let file = with_header(&header_of(&["a"]), 0);
-    let mut window = [0; 64];
-    let mut model = Model::open(&file[..], &mut window).expect("valid file");
-    let unfound = ErrorKind::NotFound { query: None }.at(0);
-    assert_eq!(unfound.kind.code(), "usage.missing");
-    assert_eq!(model.reader(&Query::required("a")).map(|_| ()), Err(unfound), "not looked up yet");
-    let mut queries = [Query::optional("b")];
-    assert_eq!(model.find_all(&mut queries, &mut window), Ok(()));
-    assert_eq!(model.reader(&queries[0]).map(|_| ()), Err(unfound), "not found");
-}
-
-/// Of several lookups with the same queries, only the last counts.
-#[test]
-fn find_all_clears_earlier_results() {
-    let (one, other) = (with_header(&header_of(&["a", "b"]), 0), with_header(&header_of(&["b"]), 0));
-    let mut window = [0; 64];
-    let mut queries = ["a", "b"].map(Query::optional);
-    for (file, found) in [(&one, [true, true]), (&other, [false, true]), (&one, [true, true])] {
-        let mut model = Model::open(&file[..], &mut window).expect("valid file");
-        assert_eq!(model.find_all(&mut queries, &mut window), Ok(()));
-        assert_eq!(queries.map(|one| one.info().is_some()), found);
-        assert_eq!(model.find_all(&mut queries, &mut []), Err(ErrorKind::NoWindow.at(0).into()));
-        assert_eq!(queries.map(|one| one.info().is_some()), [false, false]);
-    }
-}
-
-#[test]
-fn for_each_follows_header_order() {
-    let header = concat!(
-        r#"{"b":{"dtype":"U8","shape":[2],"data_offsets":[1,3]},"__metadata__":{"k":"v"},"#,
-        r#""":{"dtype":"I8","shape":[],"data_offsets":[0,1]}}"#,
-    );
-    let file = with_header(header, 3);
-    for size in 1..200 {
-        let mut window = vec![0; size];
-        let mut model =
-            Model::open_unordered(&file[..], &mut [SortSlot::EMPTY], &mut window).expect("valid file");
-        let mut seen = vec![];
-        let outcome = model.for_each(&mut [0; 1], &mut window, |entry| {
-            seen.push((
-                entry.name().to_owned(),
-                entry.info.dtype().name(),
-                entry.info.begin()..entry.info.end(),
-            ));
-        });
-        assert_eq!(outcome, Ok(()));
-        assert_eq!(seen, [("b".to_owned(), "U8", 1..3), (String::new(), "I8", 0..1)]);
-    }
-}
-
-#[test]
 fn too_long_name_reports_needed_length() {
     let file = with_header(&header_of(&["a", "seven77", "b"]), 0);
     through_windows(&file, |model, window| {
@@ -273,34 +201,6 @@ fn value(header: &str, key: &str, memory: usize) -> Result<Option<String>, Error
         ReadError::Format(error) => error,
         other => panic!("{other:?}"),
     })
-}
-
-#[test]
-fn value_is_found_by_its_key() {
-    for (key, expected) in [
-        ("format", Some("pt")),
-        ("formats", Some("other")),
-        ("", Some("empty")),
-        ("empty", Some("")),
-        ("escaped", Some("tab\t \u{e9}\u{1f600} \"end\"")),
-        ("long", Some("0123456789012345678901234567890123456789")),
-        ("forma", None),
-        ("pt", None),
-        ("a", None),
-        ("__metadata__", None),
-        (r"esc\u0061ped", None),
-        ("longer", None),
-    ] {
-        assert_eq!(value(WITH_METADATA, key, 64), Ok(expected.map(str::to_owned)), "{key}");
-    }
-}
-
-#[test]
-fn missing_metadata_has_no_values() {
-    for header in ["{}", r#"{"__metadata__":null}"#, r#"{"__metadata__":{}}"#, &header_of(&["key"])] {
-        assert_eq!(value(header, "key", 8), Ok(None), "{header}");
-        assert_eq!(value(header, "", 0), Ok(None), "{header}");
-    }
 }
 
 #[test]
@@ -347,68 +247,6 @@ fn empty_window_is_an_error() {
     assert_eq!(model.check_unchanged(&mut []), Err(none.into()));
     let names = model.validate_names([1, 2], &mut [SortSlot::EMPTY; 2], &mut [0], &mut []);
     assert_eq!(names, Err(none.into()));
-}
-
-#[test]
-fn out_of_order_is_a_limit_only_without_slots() {
-    let header = concat!(
-        r#"{"b":{"dtype":"U8","shape":[2],"data_offsets":[1,3]},"#,
-        r#""a":{"dtype":"U8","shape":[],"data_offsets":[0,1]}}"#,
-    );
-    let file = with_header(header, 3);
-    let limit = |outcome: Result<Model<&[u8]>, ReadError<_>>| match outcome {
-        Err(ReadError::Format(error)) => Some(error.kind),
-        _ => None,
-    };
-    assert_eq!(limit(Model::open(&file[..], &mut [0; 8])), Some(ErrorKind::OutOfOrder));
-    assert_eq!(limit(Model::open_unordered(&file[..], &mut [], &mut [0; 8])), Some(ErrorKind::OutOfOrder));
-    for slots in 1..4 {
-        let model = Model::open_unordered(&file[..], &mut vec![SortSlot::EMPTY; slots], &mut [0; 8]);
-        assert_eq!(model.expect("valid file").summary().tensors, 2);
-    }
-}
-
-#[test]
-fn into_source_returns_the_source() {
-    let file = with_header(&header_of(&["a"]), 0);
-    let storage = Storage::new(&file, Plan::default());
-    let model = Model::open(&storage, &mut [0; 8]).expect("valid file");
-    assert!(std::ptr::eq(model.into_source(), &raw const storage));
-}
-
-#[test]
-fn lookup_reads_header_once_and_no_data() {
-    let header = r#"{"a":{"dtype":"U8","shape":[99],"data_offsets":[0,99]}}"#;
-    let file = with_header(header, 99);
-    let end = header.len() as u64 + 8;
-    for size in [1, 7, 8, 16, 64, 1000] {
-        let mut window = vec![0; size];
-        let storage = Storage::new(&file, Plan::default());
-        let mut model = Model::open(&storage, &mut window).expect("valid file");
-        storage.set_plan(Plan::default());
-        assert!(model.find("a", &mut window).expect("valid file").is_some());
-        let counts = storage.counts();
-        assert_eq!((counts.bytes, counts.passes), (end, 1));
-        assert_eq!((counts.calls, counts.reads), (end.div_ceil(size as u64), counts.calls));
-        assert_eq!(counts.ranges.last().map(|range| range.end), Some(end));
-    }
-}
-
-#[test]
-fn length_bound_of_storage_is_enforced() {
-    let file = with_header(r#"{"a":{"dtype":"U8","shape":[10],"data_offsets":[0,10]}}"#, 10);
-    let len = file.len() as u64;
-    let opened = |reported_len| {
-        let storage = Storage::new(&file, Plan { reported_len: Some(reported_len), ..Plan::default() });
-        Model::open(&storage, &mut [0; 64]).map(|model| model.summary().data_len)
-    };
-    assert_eq!(opened(FileLen::AtMost(len)), Ok(10));
-    assert_eq!(opened(FileLen::AtMost(u64::MAX)), Ok(10));
-    assert_eq!(opened(FileLen::Unknown), Ok(10));
-    let short = ErrorKind::DataShort { needed: 10, present: 9 }.at(len - 1);
-    assert_eq!(opened(FileLen::AtMost(len - 1)), Err(short.into()));
-    let none = ErrorKind::DataShort { needed: 10, present: 0 }.at(3);
-    assert_eq!(opened(FileLen::AtMost(3)), Err(none.into()));
 }
 
 #[test]

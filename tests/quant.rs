@@ -429,7 +429,7 @@ fn error_of(scheme: Scheme, group: u64, tensors: &[(&'static str, Dtype, &[u64])
     (error.kind, names.find(at).expect("the start of a tensor").to_owned())
 }
 
-use Dtype::{BF16, F4, F8_E8M0, F16, F32, F64, I8, I32, U8, U16};
+use Dtype::{BF16, F4, F8_E8M0, F16, F32, F64, I8, I32, U8};
 use QuantRole::{Scale, Weight, ZeroPoint};
 use Scheme::{Mxfp4, Q4, Q8};
 
@@ -501,27 +501,6 @@ fn tensors_that_do_not_match_are_an_error() {
 }
 
 #[test]
-fn sentences_name_the_role_and_the_numbers() {
-    let size = ErrorKind::QuantSize { role: Scale, axis: 1, found: 2, needed: 4 };
-    assert_eq!(
-        size.to_string(),
-        "the scales of the matrix have size 2 on axis 1 (counted from 0), but 4 is needed"
-    );
-    assert_eq!(
-        dtype(ZeroPoint, U16, &[I8]).to_string(),
-        "the zero points of the matrix have dtype U16, but I8 is needed"
-    );
-    assert_eq!(
-        dtype(Weight, BF16, &[U8, I32]).to_string(),
-        "the weights of the matrix have dtype BF16, but U8 or I32 is needed"
-    );
-    assert_eq!(
-        ErrorKind::QuantGroup { group: 64, columns: 96 }.to_string(),
-        "rows of 96 values, group size 64: it must be 32, 64 or 128 and divide the row"
-    );
-}
-
-#[test]
 fn wrong_rows_and_lengths_are_errors_before_anything_is_read() {
     let sample = q4(&mut Random::new(3), [2, 64, 32], Dtype::U8, Dtype::F16, false);
     let file = file_of(&sample.tensors);
@@ -554,15 +533,6 @@ fn tensor_that_was_not_found_or_is_of_another_file_is_an_error() {
     let mut model = Model::open(&short[..], &mut [0; 64]).expect("valid");
     let kind = QuantReader::new(&mut model, &sample.matrix(&file)).map(drop).map_err(|error| error.kind);
     assert_eq!(kind, Err(ErrorKind::OutsideData { end: 72, data_len: 64 }));
-}
-
-#[test]
-fn documented_sizes_hold() {
-    assert!(size_of::<Matrix>() <= 176, "{}", size_of::<Matrix>());
-    assert!(size_of::<QuantReader<()>>() <= 136, "{}", size_of::<QuantReader<()>>());
-    assert!(size_of::<safetensors_quant::asynch::QuantReader<()>>() <= 136);
-    assert!(size_of::<QuantReader<(), &[u8]>>() <= 152);
-    assert!(size_of::<ErrorKind>() <= 24);
 }
 
 /// The documented size of the futures, besides those of the storage.

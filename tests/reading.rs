@@ -2,11 +2,9 @@
 //! calls of the storage.
 
 use embedded_io::Read;
-use embedded_safetensors::{
-    Dtype, ErrorKind, Model, ReadError, Shape, TensorInfo, TensorReader, io::FileLen, query::Query,
-};
+use embedded_safetensors::{Dtype, ErrorKind, Model, Shape, TensorInfo, TensorReader, query::Query};
 use support::file::with_header;
-use support::mock::{Plan, Reads, Storage};
+use support::mock::{Plan, Storage};
 
 /// The offset of the data of [`file`], and of its tensor `b`.
 const START: u64 = 128;
@@ -37,28 +35,6 @@ fn read_b(plan: Plan, read: impl FnOnce(TensorReader<'_, &mut &Storage<'_>>, &St
 
 fn bytes(range: std::ops::Range<u8>) -> Vec<u8> {
     range.collect()
-}
-
-#[test]
-fn reader_reports_dtype_length_and_position() {
-    read_b(Plan::default(), |mut reader, _| {
-        assert_eq!((reader.dtype(), reader.byte_len()), (Dtype::F32, 160));
-        assert_eq!((reader.position(), reader.remaining()), (0, 160));
-        assert_eq!(reader.next_chunk(&mut [0; 11]), Ok(Some(&bytes(0..8)[..])));
-        assert_eq!((reader.position(), reader.remaining()), (8, 152));
-    });
-}
-
-#[test]
-fn chunk_is_one_read_of_its_bytes() {
-    read_b(Plan::default(), |mut reader, storage| {
-        let mut buffer = [0; 50];
-        while reader.next_chunk(&mut buffer).expect("valid file").is_some() {}
-        let begin = START + 3;
-        let expected = [(0, 48), (48, 96), (96, 144), (144, 160)].map(|(from, to)| begin + from..begin + to);
-        assert_eq!(storage.counts().ranges, expected);
-        assert_eq!(storage.counts().calls, 4, "at the end there is nothing to ask for");
-    });
 }
 
 #[test]
@@ -140,32 +116,6 @@ fn block_size_must_be_a_power_of_two() {
     }
 }
 
-/// The tensor begins at byte 131, so that no 32-byte boundary is the boundary of a 4-byte element.
-#[test]
-fn unshared_block_boundaries_cost_no_reads() {
-    read_b(Plan { reads: Reads::Whole, ..Plan::default() }, |reader, storage| {
-        let mut reader = reader.aligned_to(32).expect("a power of two");
-        let mut buffer = [0; 70];
-        while reader.next_chunk(&mut buffer).expect("valid file").is_some() {}
-        let expected = [(0, 68), (68, 136), (136, 160)].map(|(from, to)| START + 3 + from..START + 3 + to);
-        assert_eq!(storage.counts().ranges, expected);
-    });
-}
-
-#[test]
-fn short_reads_are_continued() {
-    for most in [1, 2, 7] {
-        read_b(Plan { reads: Reads::AtMost(most), ..Plan::default() }, |mut reader, storage| {
-            assert_eq!(reader.next_chunk(&mut [0; 42]), Ok(Some(&bytes(0..40)[..])));
-            assert_eq!(storage.counts().reads, 40u64.div_ceil(most as u64));
-            let mut buffer = [0; 8];
-            assert_eq!(reader.read(&mut buffer), Ok(most), "one read returns the available bytes");
-            assert_eq!(buffer[..most], bytes(40..48)[..most]);
-            assert_eq!(reader.position(), 40 + most as u64);
-        });
-    }
-}
-
 #[test]
 fn tensor_outside_the_model_is_rejected() {
     let (file, small) = (file(), with_header(r#"{"b":{"dtype":"U8","shape":[3],"data_offsets":[0,3]}}"#, 3));
@@ -186,26 +136,5 @@ fn tensor_outside_the_model_is_rejected() {
     for (begin, end) in [(0, 4), (3, 4), (4, 4), (u64::MAX, u64::MAX)] {
         let outside = ErrorKind::OutsideData { end, data_len: 3 }.at(small.len() as u64);
         assert_eq!(model.reader(&info(begin, end)).map(|_| ()), Err(outside), "{begin}..{end}");
-    }
-}
-
-#[test]
-fn end_of_storage_is_reported_at_its_byte() {
-    let file = file();
-    let mut window = [0; 64];
-    for cut in [START + 3, START + 4, START + 100, START + 162] {
-        let cut_file = &file[..usize::try_from(cut).expect("fits in usize")];
-        let reported_len = Some(FileLen::Exactly(file.len() as u64));
-        let storage = Storage::new(cut_file, Plan { reported_len, ..Plan::default() });
-        let mut model = Model::open(&storage, &mut window).expect("valid header");
-        let info = model.find("b", &mut window).expect("valid file").expect("present");
-        let mut reader = model.reader(&info).expect("tensor of this file");
-        let ends = Err(ReadError::UnexpectedEof { at: cut });
-        assert_eq!(reader.read_to_end(&mut [0; 160]), ends);
-        assert_eq!(reader.read_at(0, &mut [0; 160]).map(|_| &[][..]), ends);
-        assert_eq!(reader.position(), 0);
-        let present = usize::try_from(cut - START - 3).expect("fits in usize");
-        assert_eq!(reader.read(&mut [0; 160]).ok(), Some(present).filter(|&len| len > 0));
-        assert_eq!(reader.read(&mut [0; 160]).map(|_| &[][..]), ends);
     }
 }

@@ -1,18 +1,14 @@
 //! Futures that are dropped, where more than their repeated call tells what they left behind.
 
-use embedded_io_async::Read;
-use embedded_safetensors::asynch::{Model, TensorReader};
-use embedded_safetensors::{
-    ErrorKind, ReadError, query::Query, slice::AxisRange, tensor::Located, validate::SortSlot,
-};
+use embedded_safetensors::asynch::Model;
+use embedded_safetensors::{ErrorKind, query::Query, slice::AxisRange, tensor::Located, validate::SortSlot};
 use support::context::Context;
 use support::executor::{drop_at, finish};
 use support::file::with_header;
-use support::mock::{Fault, Plan, Reads, Storage};
-use support::random::Random;
+use support::mock::{Plan, Reads, Storage};
 use support::waiting::{Source, SourceKind, Waits};
 
-use crate::asynch::{LONG, file};
+use crate::asynch::file;
 
 /// Before a call has an effect, after it, and both.
 const WAITS: [Waits; 3] =
@@ -98,51 +94,4 @@ fn dropped_read_of_distant_runs_leaves_position_unchanged() {
             assert_eq!(finish(values.read(&mut [0; 5])), Ok(&expected[..]));
         }
     });
-}
-
-#[test]
-fn randomly_dropped_reads_lose_no_byte() {
-    let file = file();
-    each_source(|kind, waits| {
-        for seed in 0..200 {
-            let _context = Context(|| format!("seed {seed}"));
-            let storage = Storage::new(&file, Plan { reads: Reads::Random(seed), ..Plan::default() });
-            let mut model = opened(&storage, kind, waits);
-            let long = finish(model.find("long", &mut [0; 64])).expect("readable").expect("present");
-            let mut reader = model.reader(&long).expect("tensor of this file");
-            assert_eq!(read_with_interruptions(&mut reader, &mut Random::new(seed)), LONG);
-        }
-    });
-}
-
-/// Continues after each dropped future as if it had never existed.
-fn read_with_interruptions(reader: &mut TensorReader<'_, &mut Source<'_>>, random: &mut Random) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    while reader.remaining() > 0 {
-        let mut buffer = [0; 12];
-        let buffer = &mut buffer[..8 + random.below(5)];
-        let wait = random.below(8);
-        match random.below(3) {
-            0 => {
-                let len = drop_at(wait, reader.read(buffer)).unwrap_or(Ok(0)).expect("no fault planned");
-                bytes.extend(&buffer[..len]);
-            }
-            1 => {
-                let chunk = drop_at(wait, reader.next_chunk(buffer)).unwrap_or(Ok(None));
-                bytes.extend(chunk.expect("no fault planned").unwrap_or(&[]));
-            }
-            _ => bytes.extend(unwrap_bytes(drop_at(wait, reader.read_to_end(buffer)))),
-        }
-        assert_eq!(reader.position(), bytes.len() as u64);
-    }
-    bytes
-}
-
-fn unwrap_bytes(outcome: Option<Result<&[u8], ReadError<Fault>>>) -> &[u8] {
-    match outcome {
-        Some(Ok(bytes)) => bytes,
-        Some(Err(ReadError::Format(error))) if matches!(error.kind, ErrorKind::BufferLength { .. }) => &[],
-        Some(Err(error)) => panic!("{error:?}"),
-        None => &[],
-    }
 }

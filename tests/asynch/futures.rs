@@ -2,11 +2,13 @@
 
 use embedded_io::{ErrorType, Seek, SeekFrom};
 use embedded_io_async::Read;
-use embedded_safetensors::asynch::{Model, ReadAt, Seekable};
+use embedded_safetensors::asynch::{self, Model, ReadAt, Seekable};
 use embedded_safetensors::integrity::{Crc32, Sha256};
-use embedded_safetensors::{index::IndexStorage, query::Query, slice::AxisRange, validate::SortSlot};
+use embedded_safetensors::write::{FileSpec, TensorSpec};
+use embedded_safetensors::{Dtype, index::IndexStorage, query::Query, slice::AxisRange, validate::SortSlot};
 use support::executor::finish;
 use support::mock::Fault;
+use support::sink::{Sink, SinkPlan};
 use support::waiting::{Waiting, Waits};
 
 use crate::asynch::file;
@@ -53,10 +55,14 @@ const OF_A_SLICE: usize = 440;
 /// The same of futures that read values.
 const OF_VALUES: usize = if cfg!(target_pointer_width = "32") { 176 } else { 256 };
 
-/// Requires a `Send` future of at most this size.
+/// Requires a `Send` future of at most this size, besides the storage's.
 fn small<F: Future + Send>(most: usize, future: F) -> F {
-    let storage = size_of_val(&storage(&[]).read_at(0, &mut []));
-    assert!(size_of::<F>() <= most + storage, "it has {} bytes, {storage} of the storage", size_of::<F>());
+    small_besides(size_of_val(&storage(&[]).read_at(0, &mut [])), most, future)
+}
+
+fn small_besides<F: Future + Send>(of_storage: usize, most: usize, future: F) -> F {
+    let size = size_of::<F>();
+    assert!(size <= most + of_storage, "it has {size} bytes, {of_storage} of the storage");
     future
 }
 
@@ -146,4 +152,20 @@ fn values_futures_are_small_and_send() {
     let mut rows = model.reader(&long).and_then(|reader| reader.rows(0..3)).expect("in range");
     drop(small(OF_VALUES, rows.read(&mut [0f32; 1])));
     assert_eq!(finish(small(OF_VALUES, rows.read_exact(&mut [0f64; 1]))), Ok(()));
+}
+
+#[test]
+fn writer_futures_are_small_and_send() {
+    let tensors = [TensorSpec::new("gain", Dtype::F32, &[2])];
+    let plan = FileSpec::new(&tensors).plan().expect("valid description");
+    let [mut sink, mut other] = [(); 2].map(|()| Sink::new(SinkPlan::default()));
+    let of_sink = size_of_val(&embedded_io_async::Write::write(&mut Waiting::new(&mut other, WAITS), &[]));
+    let most = |wide, narrow| if cfg!(target_pointer_width = "32") { narrow } else { wide };
+    let mut window = [0; 16];
+    let begin = asynch::Writer::new(Waiting::new(&mut sink, WAITS), plan, &mut window);
+    let mut writer = finish(small_besides(of_sink, most(660, 450), begin)).expect("succeeds");
+    drop(small_besides(of_sink, most(200, 120), writer.write_bytes(&[])));
+    drop(small_besides(of_sink, most(200, 120), writer.write_tensor("gain", &[])));
+    drop(small_besides(of_sink, most(280, 200), writer.write(&[1_f32])));
+    drop(small_besides(of_sink, most(460, 320), writer.finish()));
 }

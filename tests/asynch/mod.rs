@@ -5,13 +5,8 @@
 mod dropped;
 mod futures;
 mod recording;
-mod seekable;
-mod vectors;
 
 use support::file::with_header;
-
-/// The bytes of the tensor `long`.
-const LONG: &[u8] = b"ABCDabcd1234";
 
 /// Returns a file with three tensors out of order, and metadata.
 fn file() -> Vec<u8> {
@@ -22,6 +17,6 @@ fn file() -> Vec<u8> {
         r#""long":{"dtype":"F32","shape":[3],"data_offsets":[2,14]}}"#,
     );
     let mut file = with_header(header, 0);
-    file.extend([b"xy", LONG, b"!"].concat());
+    file.extend(b"xyABCDabcd1234!");
     file
 }

@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 
+use embedded_safetensors::{ErrorKind, error::Class};
 use support::agreement::verdicts;
 use support::file::with_header;
 use support::headers;
@@ -17,61 +18,21 @@ use support::verdict::Reader;
 const SEED: u64 = 0x5AFE_7E45_0000_0001;
 const CASES: u64 = 300_000;
 
-/// Outcomes that must occur, and their least number in a hundred thousand cases. Otherwise the generated
-/// files are too uniform or too broken to prove anything.
-const REACHED: &[(&str, u64)] = &[
-    ("D1", 100),
-    ("D1: the earlier tensor is at fault", 600),
-    ("D2", 200),
-    ("D3", 900),
-    ("D4", 700),
-    ("D5", 700),
-    ("container.header-beyond-file", 500),
-    ("container.header-too-large", 200),
-    ("container.short", 60),
-    ("data.short", 1500),
-    ("data.trailing", 900),
-    ("dtype.object", 600),
-    ("dtype.type", 40),
-    ("dtype.unknown", 150),
-    ("entry.array", 700),
-    ("entry.missing", 500),
-    ("entry.repeated", 10),
-    ("entry.type", 100),
-    ("header.type", 150),
-    ("json.control", 200),
-    ("json.depth", 200),
-    ("json.end", 1000),
-    ("json.escape", 600),
-    ("json.number", 70),
-    ("json.surrogate", 20),
-    ("json.syntax", 4500),
-    ("json.trailing", 350),
-    ("layout.hole", 700),
-    ("layout.overlap", 300),
-    ("layout.reversed", 1000),
-    ("metadata.duplicate", 10),
-    ("metadata.twice", 200),
-    ("metadata.type", 20),
-    ("metadata.value", 15),
-    ("name.duplicate", 150),
-    ("offsets.count", 50),
-    ("offsets.integer", 100),
-    ("offsets.range", 7),
-    ("offsets.type", 90),
-    ("shape.integer", 250),
-    ("shape.range", 20),
-    ("shape.type", 90),
-    ("valid: metadata alone", 900),
-    ("valid: more dimensions than a shape holds", 5000),
-    ("valid: not in the order of the offsets", 3000),
-    ("valid: nothing", 2000),
-    ("valid: tensors alone", 5000),
-    ("valid: tensors and metadata", 2500),
-    ("tensor.overflow", 500),
-    ("tensor.size", 3000),
-    ("tensor.subbyte", 70),
-    ("text.utf8", 900),
+/// Outcomes that must occur, besides each error of a file. Otherwise the generated files are too uniform or
+/// too broken to prove anything.
+const REACHED: [&str; 12] = [
+    "D1",
+    "D1: the earlier tensor is at fault",
+    "D2",
+    "D3",
+    "D4",
+    "D5",
+    "valid: metadata alone",
+    "valid: more dimensions than a shape holds",
+    "valid: not in the order of the offsets",
+    "valid: nothing",
+    "valid: tensors alone",
+    "valid: tensors and metadata",
 ];
 
 /// The number of cases with each outcome.
@@ -184,11 +145,9 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 fn assert_reached(tally: &Tally, cases: u64) {
-    // With fewer cases, rare outcomes may occur less often, or not at all.
-    let share = if cases < 100_000 { 4 } else { 1 };
-    for (outcome, least) in REACHED {
-        let found = tally.get(outcome).copied().unwrap_or(0);
-        let least = least * cases / 100_000 / share;
-        assert!(found >= least, "{outcome}: {found} cases, fewer than {least}: {tally:#?}");
-    }
+    let codes = ErrorKind::ALL.iter().filter(|(class, ..)| *class == Class::File).map(|(_, code, ..)| *code);
+    // With fewer cases, rare errors may not occur. Sums are no verdict on the format.
+    let codes = codes.filter(|code| cases >= CASES && !code.starts_with("integrity."));
+    let missing: Vec<_> = codes.chain(REACHED).filter(|outcome| !tally.contains_key(outcome)).collect();
+    assert!(missing.is_empty(), "{missing:?} do not occur: {tally:#?}");
 }

@@ -7,7 +7,6 @@ use std::convert::Infallible;
 use embedded_safetensors::{Dtype, ErrorKind, Model, ReadAt, ReadError, values::Element};
 use half::{bf16, f16};
 use support::file::{Stored, with_header};
-use support::share;
 use tables::{Expected, Pair, Tables};
 
 /// A type of values, and its name in the tables.
@@ -186,48 +185,4 @@ impl Check for Parts {
 #[test]
 fn every_range_of_elements_matches() {
     each_pair(Parts);
-}
-
-/// More values than are converted at a time, from each offset within a byte on.
-struct Blocks;
-
-impl Check for Blocks {
-    fn pair<T: Value>(&mut self, source: &Source, expected: &Pair<'_>) {
-        if let Pair::Nothing = expected {
-            return;
-        }
-        let len = 150_000 / size_of::<T>();
-        let elements = Tables::load().elements(source.dtype);
-        let long = Source::new(source.dtype, &elements.repeat((len + 4).div_ceil(source.len)));
-        for first in share::part(0..4, source.len) {
-            assert_eq!(
-                long.part::<T>(Loss::Rounded, first, len).map(|values| values.len()),
-                Ok(len * size_of::<T>())
-            );
-        }
-    }
-}
-
-#[test]
-fn many_blocks_of_elements_match() {
-    each_pair(Blocks);
-}
-
-/// A bit that makes a NaN quiet, which `half` sets.
-const QUIET: u32 = 1 << 22;
-
-#[test]
-fn elements_of_16_bits_match_half() {
-    let tables = Tables::load();
-    let compare = |dtype: Dtype, theirs: fn(u16) -> f32| {
-        let source = Source::new(dtype, &tables.elements(dtype));
-        let ours = source.all::<f32>(Loss::None).unwrap();
-        for (bits, ours) in (0..=u16::MAX).zip(ours.chunks_exact(4)) {
-            let (ours, theirs) = (u32::from_le_bytes(ours.try_into().unwrap()), theirs(bits));
-            let but = if theirs.is_nan() { QUIET } else { 0 };
-            assert_eq!(ours | but, theirs.to_bits() | but, "{dtype} {bits:#06x}");
-        }
-    };
-    compare(Dtype::F16, |bits| f16::from_bits(bits).to_f32());
-    compare(Dtype::BF16, |bits| bf16::from_bits(bits).to_f32());
 }

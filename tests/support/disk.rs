@@ -9,14 +9,8 @@ use embedded_safetensors::{ReadAt, io::FileLen};
 use crate::mock::{Fault, Reads, Storage};
 use crate::sources::{AnySource, SourceKind};
 
-/// A file without faults.
-pub const DISK: SourceKind = SourceKind::new(
-    |storage| AnySource::new(temporary_file(storage.first_file()).expect("a temporary file")),
-    &[Reads::Whole],
-);
-
 /// A file that fails, is cut and is overwritten as planned. Otherwise the system reads it.
-pub const FAULTY_DISK: SourceKind = SourceKind::new(
+pub const DISK: SourceKind = SourceKind::new(
     |storage| {
         let written = storage.first_file().to_vec();
         let file = temporary_file(&written).expect("a temporary file");

@@ -4,13 +4,16 @@
 use std::collections::HashSet;
 use std::fmt;
 
-use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::Deserialize;
+use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 
 /// A JSON value that keeps all equal keys.
+#[derive(Deserialize)]
+#[serde(untagged)]
 enum Json {
-    Object(Vec<(String, Json)>),
+    Object(Members),
     Array(Vec<Json>),
-    Other,
+    Other(IgnoredAny),
 }
 
 /// The listed forms in a header.
@@ -30,7 +33,7 @@ pub struct Forms {
 pub fn forms(file: &[u8]) -> Option<Forms> {
     let (length, rest) = file.split_first_chunk()?;
     let header = rest.get(..usize::try_from(u64::from_le_bytes(*length)).ok()?)?;
-    let Json::Object(members) = serde_json::from_slice(header).ok()? else { return None };
+    let Json::Object(Members(members)) = serde_json::from_slice(header).ok()? else { return None };
     let is_metadata = |(name, _): &&(String, Json)| name == "__metadata__";
     let entries = || members.iter().filter(|member| !is_metadata(member)).map(|(_, entry)| entry);
     Some(Forms {
@@ -58,74 +61,45 @@ fn is_dtype_object((key, value): &(String, Json)) -> bool {
 impl Json {
     fn members(&self) -> &[(String, Self)] {
         match self {
-            Self::Object(members) => members,
-            Self::Array(_) | Self::Other => &[],
+            Self::Object(Members(members)) => members,
+            Self::Array(_) | Self::Other(_) => &[],
         }
     }
 
     fn repeats_a_key(&self) -> bool {
         match self {
-            Self::Object(members) => {
+            Self::Object(Members(members)) => {
                 has_duplicates(members) || members.iter().any(|(_, value)| value.repeats_a_key())
             }
             Self::Array(values) => values.iter().any(Self::repeats_a_key),
-            Self::Other => false,
+            Self::Other(_) => false,
         }
     }
 }
 
-impl<'de> Deserialize<'de> for Json {
+/// Pairs of an object in their order.
+struct Members(Vec<(String, Json)>);
+
+impl<'de> Deserialize<'de> for Members {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(AnyJson)
-    }
-}
+        struct Pairs;
 
-struct AnyJson;
+        impl<'de> Visitor<'de> for Pairs {
+            type Value = Members;
 
-impl<'de> Visitor<'de> for AnyJson {
-    type Value = Json;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
 
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("any JSON value")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Json, A::Error> {
-        let mut members = vec![];
-        while let Some(member) = access.next_entry()? {
-            members.push(member);
+            fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Members, A::Error> {
+                let mut members = vec![];
+                while let Some(member) = access.next_entry()? {
+                    members.push(member);
+                }
+                Ok(Members(members))
+            }
         }
-        Ok(Json::Object(members))
-    }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut access: A) -> Result<Json, A::Error> {
-        let mut values = vec![];
-        while let Some(value) = access.next_element()? {
-            values.push(value);
-        }
-        Ok(Json::Array(values))
-    }
-
-    fn visit_unit<E>(self) -> Result<Json, E> {
-        Ok(Json::Other)
-    }
-
-    fn visit_bool<E>(self, _: bool) -> Result<Json, E> {
-        Ok(Json::Other)
-    }
-
-    fn visit_u64<E>(self, _: u64) -> Result<Json, E> {
-        Ok(Json::Other)
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<Json, E> {
-        Ok(Json::Other)
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<Json, E> {
-        Ok(Json::Other)
-    }
-
-    fn visit_str<E>(self, _: &str) -> Result<Json, E> {
-        Ok(Json::Other)
+        deserializer.deserialize_map(Pairs)
     }
 }

@@ -84,48 +84,41 @@ impl<'s> AnySource<'s> {
     }
 }
 
-impl ReadAt for AnySource<'_> {
-    type Error = Fault;
-
-    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> Result<usize, Fault> {
-        self.0.read_at(offset, buffer)
-    }
-
-    fn read_within(&mut self, offset: u64, memory: &mut [u8], part: Range<usize>) -> Result<usize, Fault> {
-        self.0.read_within(offset, memory, part)
-    }
-
-    fn file_len(&mut self) -> Result<FileLen, Fault> {
-        self.0.file_len()
-    }
-
-    fn in_memory(&self) -> Option<&[u8]> {
-        self.0.in_memory()
-    }
-}
-
 /// A source whose errors are converted.
 struct Mapped<S>(S);
 
-impl<S: ReadAt<Error: Into<Fault>>> ReadAt for Mapped<S> {
-    type Error = Fault;
+/// Reads through the source in a tuple.
+macro_rules! read_through {
+    ([$($generics:tt)*] $type:ty, $map:expr) => {
+        impl<$($generics)*> ReadAt for $type {
+            type Error = Fault;
 
-    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> Result<usize, Fault> {
-        self.0.read_at(offset, buffer).map_err(Into::into)
-    }
+            fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> Result<usize, Fault> {
+                self.0.read_at(offset, buffer).map_err($map)
+            }
 
-    fn read_within(&mut self, offset: u64, memory: &mut [u8], part: Range<usize>) -> Result<usize, Fault> {
-        self.0.read_within(offset, memory, part).map_err(Into::into)
-    }
+            fn read_within(
+                &mut self,
+                offset: u64,
+                memory: &mut [u8],
+                part: Range<usize>,
+            ) -> Result<usize, Fault> {
+                self.0.read_within(offset, memory, part).map_err($map)
+            }
 
-    fn file_len(&mut self) -> Result<FileLen, Fault> {
-        self.0.file_len().map_err(Into::into)
-    }
+            fn file_len(&mut self) -> Result<FileLen, Fault> {
+                self.0.file_len().map_err($map)
+            }
 
-    fn in_memory(&self) -> Option<&[u8]> {
-        self.0.in_memory()
-    }
+            fn in_memory(&self) -> Option<&[u8]> {
+                self.0.in_memory()
+            }
+        }
+    };
 }
+
+read_through!([] AnySource<'_>, |fault| fault);
+read_through!([S: ReadAt<Error: Into<Fault>>] Mapped<S>, Into::into);
 
 /// Reads and seeks in a storage.
 #[derive(Debug)]

@@ -139,8 +139,6 @@ impl<T: embedded_io::Write> embedded_io_async::Write for Waiting<T> {
 /// A kind of source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SourceKind {
-    /// The file in memory. It never waits, and ignores the plan.
-    Slice,
     /// A source that implements the core's own trait.
     Custom,
     /// A stream that can read and seek, in [`Seekable`].
@@ -150,11 +148,9 @@ pub enum SourceKind {
 /// A source of one of these kinds.
 #[derive(Debug)]
 pub enum Source<'s> {
-    /// [`Source::Slice`].
-    Slice(&'s [u8]),
-    /// [`Source::Own`].
+    /// [`SourceKind::Custom`].
     Custom(Waiting<&'s Storage<'s>>),
-    /// [`Source::Seekable`].
+    /// [`SourceKind::Seekable`].
     Seekable(Seekable<Waiting<Stream<'s>>>),
 }
 
@@ -162,7 +158,6 @@ impl SourceKind {
     /// Returns a source that reads this storage.
     pub fn source<'s>(self, storage: &'s Storage<'s>, waits: Waits) -> Source<'s> {
         match self {
-            Self::Slice => Source::Slice(storage.first_file()),
             Self::Custom => Source::Custom(Waiting::new(storage, waits)),
             Self::Seekable => Source::Seekable(Seekable::new(Waiting::new(Stream::new(storage), waits))),
         }
@@ -174,9 +169,6 @@ impl asynch::ReadAt for Source<'_> {
 
     async fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> Result<usize, Fault> {
         match self {
-            Self::Slice(source) => {
-                asynch::ReadAt::read_at(source, offset, buffer).await.map_err(|never| match never {})
-            }
             Self::Custom(source) => source.read_at(offset, buffer).await,
             Self::Seekable(source) => source.read_at(offset, buffer).await,
         }
@@ -184,7 +176,6 @@ impl asynch::ReadAt for Source<'_> {
 
     async fn file_len(&mut self) -> Result<FileLen, Fault> {
         match self {
-            Self::Slice(source) => asynch::ReadAt::file_len(source).await.map_err(|never| match never {}),
             Self::Custom(source) => source.file_len().await,
             Self::Seekable(source) => source.file_len().await,
         }

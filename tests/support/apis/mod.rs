@@ -3,7 +3,7 @@
 #[cfg(feature = "std")]
 mod path;
 mod pushed;
-mod stored;
+pub mod stored;
 mod viewed;
 
 use embedded_safetensors::{Error, ErrorKind, index::IndexMemory, tensor::MAX_RANK};
@@ -52,7 +52,7 @@ const MOST_LOOKUPS: usize = 40;
 const IN_MEMORY: [&[Api]; 3] = [&viewed::APIS, &pushed::APIS, &stored::APIS];
 
 /// A file, and the expected verdict.
-struct Case<'f> {
+pub struct Case<'f> {
     file: &'f [u8],
     expected: Result<Table, Error>,
 }
@@ -173,7 +173,8 @@ fn is_of_layout(kind: ErrorKind) -> bool {
 }
 
 impl<'f> Case<'f> {
-    fn new(file: &'f [u8]) -> Self {
+    /// Validates the file.
+    pub fn new(file: &'f [u8]) -> Self {
         Self { file, expected: full_verdict(file) }
     }
 
@@ -184,12 +185,21 @@ impl<'f> Case<'f> {
         })
     }
 
-    fn is_valid(&self) -> bool {
+    /// Returns the verdict of full validation.
+    ///
+    /// # Errors
+    /// That of the file.
+    pub fn verdict(&self) -> Result<(), Error> {
+        self.expected.as_ref().map(drop).map_err(|error| *error)
+    }
+
+    /// Whether the file is valid.
+    pub fn is_valid(&self) -> bool {
         self.expected.is_ok()
     }
 
     /// Returns the tensors of a valid file.
-    fn tensors(&self) -> &[Tensor] {
+    pub fn tensors(&self) -> &[Tensor] {
         self.expected.as_ref().map_or(&[], |table| &table.tensors)
     }
 
@@ -208,7 +218,11 @@ impl<'f> Case<'f> {
         self.flat().count() == self.tensors().len()
     }
 
-    fn bytes(&self, tensor: &Tensor) -> &'f [u8] {
+    /// Returns the bytes of a tensor.
+    ///
+    /// # Panics
+    /// If the file does not have it.
+    pub fn bytes(&self, tensor: &Tensor) -> &'f [u8] {
         let data_start = 8 + u64::from_le_bytes(self.file[..8].try_into().expect("8 bytes"));
         let [begin, end] =
             tensor.data_offsets.map(|offset| usize::try_from(data_start + offset).expect("fits in usize"));
@@ -221,6 +235,20 @@ impl<'f> Case<'f> {
         if self.is_valid() {
             assert_eq!(tensors, self.tensors());
         }
+    }
+
+    /// Returns some keys of the metadata of a valid file with their values, and keys that it does not have.
+    fn some_pairs(&self) -> impl Iterator<Item = (&str, Option<&str>)> {
+        let pairs = self.expected.as_ref().ok().and_then(|table| table.metadata.as_ref());
+        let has = move |key: &str| pairs.is_some_and(|pairs| pairs.contains_key(key));
+        let absent = ["", "no such key", "__metadata__"].into_iter().filter(move |key| !has(key));
+        let known = pairs.into_iter().flatten().take(MOST_LOOKUPS);
+        let prefixes = pairs.into_iter().flatten().take(MOST_LOOKUPS).filter_map(|(key, _)| {
+            let end = key.char_indices().next_back()?.0;
+            Some(&key[..end])
+        });
+        let absent = absent.chain(prefixes.filter(move |key| !has(key))).map(|key| (key, None));
+        known.map(|(key, value)| (&key[..], Some(&value[..]))).chain(absent)
     }
 
     /// Asserts that these are the pairs of the metadata of the file, if it is valid.

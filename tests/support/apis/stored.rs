@@ -1,11 +1,15 @@
 //! A file in storage that is read through a window.
 
+use std::collections::BTreeMap;
+
 use embedded_safetensors::{
-    Error, ErrorKind, Model, ReadAt, ReadError, TensorInfo, asynch, index::Index, query::Query,
+    Error, ErrorKind, Model, ReadAt, ReadError, TensorInfo, asynch,
+    index::{Index, IndexedTensor},
+    query::Query,
     validate::SortSlot,
 };
 
-use super::viewed::some_slots;
+use super::viewed::{enough_slots, some_slots};
 use super::{Api, Case, Lack, lend};
 use crate::contents::tensor_of;
 use crate::executor::finish;
@@ -23,7 +27,7 @@ const MEMORY_OF_PAIRS: usize = 3;
 const UNINDEXED: &[Lack] = &[Lack::Names, Lack::Keys];
 const UNSORTED: &[Lack] = &[Lack::Names, Lack::Keys, Lack::Order];
 
-pub const APIS: [Api; 10] = [
+pub(super) const APIS: [Api; 10] = [
     Api { name: "Model::open, in memory", lacks: UNSORTED, read: |case, random| opened(SLICE, case, random) },
     Api {
         name: "Model::open, own storage",
@@ -101,9 +105,25 @@ fn opened_with(case: &Case<'_>, random: &mut Random) -> Result<(), Error> {
 fn sorted(kind: SourceKind, case: &Case<'_>, random: &mut Random) -> Result<(), Error> {
     let storage = storage(case, kind.reads, random);
     let mut window = vec![0; random.pick(&WINDOWS)];
-    let mut slots = some_slots(random);
-    let mut model = of_file(Model::open_unordered(kind.source(&storage), &mut slots, &mut window))?;
-    look(case, &mut model, &mut window, random);
+    sorted_from(kind.source(&storage), case, &mut some_slots(random), &mut window, random)
+}
+
+/// Opens a model with these slots and through this window, and makes every query.
+///
+/// # Errors
+/// What opening reports.
+///
+/// # Panics
+/// If a query returns something that is not in the file.
+pub fn sorted_from(
+    source: impl ReadAt<Error: std::fmt::Debug>,
+    case: &Case<'_>,
+    slots: &mut [SortSlot],
+    window: &mut [u8],
+    random: &mut Random,
+) -> Result<(), Error> {
+    let mut model = of_file(Model::open_unordered(source, slots, window))?;
+    look(case, &mut model, window, random);
     Ok(())
 }
 
@@ -111,23 +131,52 @@ fn indexed(kind: SourceKind, case: &Case<'_>, random: &mut Random) -> Result<(),
     let storage = storage(case, kind.reads, random);
     let mut window = vec![0; random.pick(&WINDOWS)];
     let mut memory = Memory::ample(case.file);
-    let (mut model, index) =
+    let (mut model, mut index) =
         of_file(Model::open_indexed(kind.source(&storage), lend(&mut memory, random), &mut window))?;
-    lists(case, &index);
+    lists(case, &mut index);
     look(case, &mut model, &mut window, random);
     Ok(())
 }
 
-fn lists(case: &Case<'_>, index: &Index<'_>) {
-    let tensors = index.by_offset().map(|tensor| Tensor {
+/// Compares all queries of an index with the tensors of the file, if it is valid.
+///
+/// # Panics
+/// If one returns something else.
+pub fn lists(case: &Case<'_>, index: &mut Index<'_>) {
+    case.lists(index.by_offset().map(row).collect());
+    if !case.is_valid() {
+        return;
+    }
+    assert_eq!((index.len(), index.is_empty()), (case.tensors().len(), case.tensors().is_empty()));
+    assert_eq!(index.summary().tensors, case.tensors().len() as u64);
+    assert!(index.by_offset().map(|tensor| (tensor.begin(), tensor.end())).is_sorted(), "by offset");
+    let mut names: Vec<&str> = case.tensors().iter().map(|tensor| &tensor.name[..]).collect();
+    names.sort_unstable();
+    assert!(index.by_name().map(|tensor| tensor.name()).eq(names.iter().copied()), "by name");
+    assert!(index.by_name().map(|tensor| tensor.name()).eq(names.iter().copied()), "still by name");
+    for tensor in case.tensors() {
+        let [begin, end] = tensor.data_offsets;
+        assert_eq!(index.find(&tensor.name).expect("valid file").map(row).as_ref(), Some(tensor));
+        for offset in [begin, end.saturating_sub(1)].into_iter().filter(|_| begin < end) {
+            assert_eq!(index.at_offset(offset).map(row).as_ref(), Some(tensor), "at {offset}");
+        }
+        for absent in [format!("{}x", tensor.name), format!("x{}", tensor.name), String::new()] {
+            assert!(
+                names.binary_search(&&absent[..]).is_ok() || index.find(&absent) == Ok(None),
+                "{absent:?}"
+            );
+        }
+    }
+    assert!(index.at_offset(index.summary().data_len).is_none(), "data after the end");
+}
+
+fn row(tensor: IndexedTensor<'_>) -> Tensor {
+    Tensor {
         data_offsets: [tensor.begin(), tensor.end()],
         name: tensor.name().to_owned(),
         dtype: tensor.dtype().to_string(),
         shape: tensor.dims().to_vec(),
-    });
-    case.lists(tensors.collect());
-    assert!(case.tensors().iter().all(|tensor| index.find(&tensor.name).is_ok_and(|found| found.is_some())));
-    assert_eq!(index.find("no such name"), Ok(None));
+    }
 }
 
 /// Makes every query of a model, for a valid file.
@@ -138,6 +187,9 @@ fn look<S: ReadAt<Error: std::fmt::Debug>>(
     random: &mut Random,
 ) {
     model.check_unchanged(window).expect("unchanged");
+    let mut slots = enough_slots(case.file);
+    let names = of_file(model.validate_names([random.number(), 1], &mut slots, &mut [0; 16], window));
+    assert_eq!(names.err(), case.expected.as_ref().err().copied());
     if !case.is_valid() {
         return;
     }
@@ -149,8 +201,9 @@ fn look<S: ReadAt<Error: std::fmt::Debug>>(
     queries.push(Query::optional("no such name"));
     random.shuffle(&mut queries);
     model.find_all(&mut queries, window).expect("present");
+    let queries: BTreeMap<_, _> = queries.iter().map(|query| (query.name(), query)).collect();
     for tensor in case.flat() {
-        let query = queries.iter().find(|query| query.name() == tensor.name).expect("requested");
+        let query = queries[&tensor.name[..]];
         let info = query.info().expect("present");
         assert_eq!([info.begin(), info.end()], tensor.data_offsets);
     }
@@ -162,8 +215,12 @@ fn look<S: ReadAt<Error: std::fmt::Debug>>(
     let mut values = vec![0; MEMORY_OF_PAIRS * case.file.len()];
     let pairs = model.metadata(&mut values, window).expect("fits");
     case.has_pairs(pairs.map(|pairs| pairs.map(|pair| (pair.key, pair.value))));
+    for (key, value) in case.some_pairs() {
+        assert_eq!(model.metadata_value(key, &mut values, window).expect("fits"), value, "{key}");
+    }
     let mut memory = Memory::ample(case.file);
-    lists(case, &model.build_index(lend(&mut memory, random), window).expect("fits"));
+    assert_eq!(model.index_size(window).expect("valid file").tensors, case.tensors().len());
+    lists(case, &mut model.build_index(lend(&mut memory, random), window).expect("fits"));
 }
 
 /// Returns `None` where a shape cannot be held.
@@ -172,8 +229,10 @@ fn list<S: ReadAt<Error: std::fmt::Debug>>(
     model: &mut Model<S>,
     window: &mut [u8],
 ) -> Option<Vec<TensorInfo>> {
-    let (mut tensors, mut infos) = (Vec::new(), Vec::new());
+    let (mut tensors, mut infos, mut last) = (Vec::new(), Vec::new(), 0);
     let outcome = model.for_each(&mut vec![0; case.file.len()], window, |entry| {
+        assert!(entry.at > last, "in the order of the header");
+        last = entry.at;
         tensors.push(tensor_of(entry));
         infos.push(entry.info);
     });
@@ -192,8 +251,9 @@ fn reads<S: ReadAt<Error: std::fmt::Debug>>(
     info: &TensorInfo,
     random: &mut Random,
 ) {
-    let tensor = case.tensors().iter().find(|tensor| tensor.data_offsets == [info.begin(), info.end()]);
-    let expected = case.bytes(tensor.expect("listed"));
+    let found =
+        case.tensors().binary_search_by_key(&[info.begin(), info.end()], |tensor| tensor.data_offsets);
+    let expected = case.bytes(&case.tensors()[found.expect("listed")]);
     let (mut found, mut buffer) = (Vec::new(), vec![0; 8 + random.below(60)]);
     let reader = model.reader(info).expect("tensor of this file");
     let mut reader = reader.aligned_to(random.pick(&[1, 2, 16, 64])).expect("a power of two");
@@ -206,9 +266,7 @@ fn reads<S: ReadAt<Error: std::fmt::Debug>>(
 const WAITS: Waits = Waits { before: 1, after: 0 };
 
 fn later<'s>(storage: &'s Storage<'_>, random: &mut Random) -> waiting::Source<'s> {
-    random
-        .pick(&[waiting::SourceKind::Slice, waiting::SourceKind::Custom, waiting::SourceKind::Seekable])
-        .source(storage, WAITS)
+    random.pick(&[waiting::SourceKind::Custom, waiting::SourceKind::Seekable]).source(storage, WAITS)
 }
 
 fn sorted_later(case: &Case<'_>, random: &mut Random) -> Result<(), Error> {
@@ -227,8 +285,8 @@ fn indexed_later(case: &Case<'_>, random: &mut Random) -> Result<(), Error> {
     let mut memory = Memory::ample(case.file);
     let source = later(&storage, random);
     let opening = asynch::Model::open_indexed(source, lend(&mut memory, random), &mut window);
-    let (mut model, index) = of_file(finish(opening))?;
-    lists(case, &index);
+    let (mut model, mut index) = of_file(finish(opening))?;
+    lists(case, &mut index);
     look_later(case, &mut model, &mut window, random);
     Ok(())
 }
@@ -239,6 +297,9 @@ fn look_later(
     window: &mut [u8],
     random: &mut Random,
 ) {
+    let mut slots = enough_slots(case.file);
+    let names = finish(model.validate_names([random.number(), 1], &mut slots, &mut [0; 16], window));
+    assert_eq!(of_file(names).err(), case.expected.as_ref().err().copied());
     for tensor in case.some(random) {
         let info = finish(model.find(&tensor.name, window)).expect("valid file").expect("present");
         let mut buffer = vec![0; case.bytes(tensor).len()];

@@ -31,7 +31,7 @@ pub fn some_slots(random: &mut Random) -> Vec<SortSlot> {
 }
 
 /// Returns slots for all names of the file, so that equal hashes never need more.
-fn enough_slots(file: &[u8]) -> Vec<SortSlot> {
+pub fn enough_slots(file: &[u8]) -> Vec<SortSlot> {
     vec![SortSlot::EMPTY; 2 + file.len() / 6]
 }
 
@@ -69,6 +69,7 @@ fn look(case: &Case<'_>, view: View<'_>, random: &mut Random) -> Result<(), Erro
         return Ok(());
     }
     assert_eq!(view.len(), case.tensors().len());
+    let _does_not_panic = view.with_unique_names();
     listed.sort();
     assert!(listed.iter().eq(case.flat()), "{listed:?}");
     for tensor in case.tensors() {
@@ -86,6 +87,10 @@ fn look(case: &Case<'_>, view: View<'_>, random: &mut Random) -> Result<(), Erro
         .metadata()
         .map(|(key, value)| (decoded(key, &mut buffer), decoded(value, &mut buffer)))
         .collect();
+    for (key, value) in case.some_pairs() {
+        let found = view.metadata_value(key).expect("valid file").map(|text| decoded(text, &mut buffer));
+        assert_eq!(found.as_deref(), value, "{key}");
+    }
     // A view does not distinguish no metadata from empty metadata.
     let expected = case.expected.as_ref().ok().and_then(|table| table.metadata.clone()).unwrap_or_default();
     assert_eq!(pairs.into_iter().collect::<std::collections::BTreeMap<_, _>>(), expected);
