@@ -109,8 +109,9 @@ pub struct Storage<'f> {
     state: RefCell<State>,
 }
 
+/// The calls so far, and what comes next.
 #[derive(Debug)]
-struct State {
+pub(crate) struct State {
     counts: Counts,
     random: Random,
     /// Whether the next call was interrupted already.
@@ -223,12 +224,16 @@ impl<'f> Storage<'f> {
 }
 
 impl State {
-    fn new(plan: &Plan) -> Self {
+    pub(crate) fn new(plan: &Plan) -> Self {
         let seed = if let Reads::Random(seed) = plan.reads { seed } else { 0 };
         Self { counts: Counts::default(), random: Random::new(seed), was_interrupted: false }
     }
 
-    fn admit(&mut self, plan: &Plan) -> Result<(), Fault> {
+    pub(crate) fn counts(&self) -> &Counts {
+        &self.counts
+    }
+
+    pub(crate) fn admit(&mut self, plan: &Plan) -> Result<(), Fault> {
         let index = self.counts.calls;
         if plan.interrupted_every.is_some_and(|every| index.is_multiple_of(every)) && !self.was_interrupted {
             self.was_interrupted = true;
@@ -244,7 +249,7 @@ impl State {
         }
     }
 
-    fn allow(&mut self, reads: Reads, asked: usize) -> usize {
+    pub(crate) fn allow(&mut self, reads: Reads, asked: usize) -> usize {
         match reads {
             Reads::Whole => asked,
             Reads::AtMost(most) => asked.min(most),

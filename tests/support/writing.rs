@@ -53,20 +53,25 @@ pub fn write(dictionary: &Dictionary) -> Vec<u8> {
     write_planned(dictionary, plan)
 }
 
-/// Returns the planned file of this dictionary.
+/// Returns the planned file of this dictionary, which is the same when it is recorded in memory.
 ///
 /// # Panics
 /// If it is rejected, or does not have the planned length.
 pub fn write_planned(dictionary: &Dictionary, plan: FilePlan<'_>) -> Vec<u8> {
-    let mut writer = Writer::new(Sink::new(SinkPlan::default()), plan, &mut [0; 100]).expect("a window");
+    let (mut window, mut buffer) = ([0; 100], [0; 32]);
+    let mut recorded = vec![0; usize::try_from(plan.file_len()).expect("fits in usize")];
+    let mut writer = Writer::new(Sink::new(SinkPlan::default()), plan, &mut window).expect("a window");
+    let mut recorder = Writer::record(&mut recorded[..], plan, &mut buffer).expect("memory of its length");
     for planned in plan.tensors() {
         if let PlannedContent::Tensor { index, spec } = planned.content {
-            writer.write_tensor(spec.name(), &dictionary.tensors[index].bytes).expect("next in order");
+            let bytes = &dictionary.tensors[index].bytes;
+            writer.write_tensor(spec.name(), bytes).expect("next in order");
+            recorder.write_tensor(spec.name(), bytes).expect("next in order");
         }
     }
+    recorder.finish().expect("complete");
     let sink = writer.finish().expect("complete");
-    assert!(sink.is_flushed);
-    assert_eq!(sink.file.len() as u64, plan.file_len());
+    assert!(sink.is_flushed && sink.file == recorded);
     sink.file
 }
 

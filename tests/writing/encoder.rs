@@ -69,30 +69,6 @@ fn buffers_of_every_size_give_the_same_bytes() {
 }
 
 #[test]
-fn mixed_buffer_sizes_give_the_same_bytes() {
-    each_plan(|plan, file| {
-        let (header, mut encoder, mut random) = (header(&plan, file), plan.encoder(), Random::new(2));
-        let mut found: Vec<u8> = vec![];
-        while found.len() < header.len() {
-            // An empty buffer takes nothing.
-            found.extend(encoder.encode(&mut vec![0xAA; random.below(9)]));
-            assert_eq!(position_and_remaining(&encoder), expected_at(found.len(), header));
-        }
-        assert_eq!(found, header);
-    });
-}
-
-#[test]
-fn bytes_after_the_header_are_unchanged() {
-    each_plan(|plan, file| {
-        let header = header(&plan, file);
-        let mut buffer = vec![0xAA; header.len() + 5];
-        assert_eq!(plan.encoder().encode(&mut buffer), header);
-        assert_eq!(buffer[header.len()..], [0xAA; 5]);
-    });
-}
-
-#[test]
 fn any_number_of_bytes_can_be_skipped() {
     each_plan(|plan, file| {
         let header = header(&plan, file);
@@ -112,32 +88,6 @@ fn any_number_of_bytes_can_be_skipped() {
     });
 }
 
-#[test]
-fn copied_encoder_is_independent() {
-    each_plan(|plan, file| {
-        let header = header(&plan, file);
-        let mut encoder = plan.encoder();
-        encoder.encode(&mut vec![0; header.len() / 2]);
-        let mut copy = encoder.clone();
-        for encoder in [&mut copy, &mut encoder] {
-            assert_eq!(encoder.encode(&mut vec![0; header.len()]), &header[header.len() / 2..]);
-        }
-    });
-}
-
-#[test]
-fn plan_has_the_lengths() {
-    each_plan(|plan, file| {
-        let len = u64::from_le_bytes(file[..8].try_into().expect("8 bytes"));
-        assert_eq!((plan.header_len(), plan.data_start()), (len, 8 + len));
-        assert_eq!(
-            (plan.data_start() + plan.data_len(), plan.file_len()),
-            (file.len() as u64, file.len() as u64)
-        );
-        assert_eq!(plan.tensors().last().map_or(0, |last| last.end), plan.data_len());
-    });
-}
-
 const TENSORS: [TensorSpec<'_>; 3] = [
     TensorSpec::new("w", Dtype::F32, &[2, 3]),
     TensorSpec::new("a\u{1}\"é\n", Dtype::U8, &[]),
@@ -153,21 +103,6 @@ fn spelled(spec: FileSpec<'_>) -> String {
     let (length, json) = bytes.split_at(8);
     assert_eq!(length, (json.len() as u64).to_le_bytes());
     String::from_utf8(json.to_vec()).expect("UTF-8")
-}
-
-#[test]
-fn header_spelling_matches_reference() {
-    assert_eq!(spelled(FileSpec::new(&[])), "{}      ");
-    assert_eq!(spelled(FileSpec::new(&[]).with_metadata(&[])), "{\"__metadata__\":{}}     ");
-    assert_eq!(
-        spelled(FileSpec::new(&TENSORS).with_metadata(&[("k\\", "\u{1f}"), ("", "v")])).trim_end(),
-        concat!(
-            r#"{"__metadata__":{"":"v","k\\":"\u001f"},"#,
-            r#""w":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]},"#,
-            r#""a\u0001\"é\n":{"dtype":"U8","shape":[],"data_offsets":[24,25]},"#,
-            r#""b":{"dtype":"U8","shape":[0],"data_offsets":[25,25]}}"#,
-        )
-    );
 }
 
 #[test]

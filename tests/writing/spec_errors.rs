@@ -19,6 +19,8 @@ const fn named(name: &str) -> TensorSpec<'_> {
 /// The largest number of bytes of a tensor.
 const LONGEST: u64 = u64::MAX / 8;
 
+const TOO_LONG: SpecError = SpecError { kind: SpecErrorKind::DataTooLong, part: SpecPart::File };
+
 /// Returns the errors of each way to plan: in order, sorted, as given.
 fn errors(spec: FileSpec<'_>) -> [Option<SpecError>; 3] {
     let count = spec.tensors().len() + spec.metadata().map_or(0, <[_]>::len);
@@ -26,40 +28,133 @@ fn errors(spec: FileSpec<'_>) -> [Option<SpecError>; 3] {
     [spec.plan().err(), spec.plan_sorted(&mut memory).err(), spec.plan_as_given(&mut scratch).err()]
 }
 
-/// Asserts that all ways reject it with this error.
-fn assert_rejected(spec: FileSpec<'_>, kind: SpecErrorKind, part: SpecPart) {
-    assert_eq!(errors(spec), [Some(SpecError { kind, part }); 3]);
+/// A description: tensors, keys, and a placement.
+struct Row<'d>(&'d [TensorSpec<'d>], &'d [(&'d str, &'d str)], Placement);
+
+impl<'d> Row<'d> {
+    const fn of(tensors: &'d [TensorSpec<'d>]) -> Self {
+        Self(tensors, &[], Placement::Start(8))
+    }
+
+    const fn keys(pairs: &'d [(&'d str, &'d str)]) -> Self {
+        Self(&[A], pairs, Placement::Start(8))
+    }
+
+    fn errors(&self) -> [Option<SpecError>; 3] {
+        let spec = FileSpec::new(self.0).with_placement(self.2);
+        errors(if self.1.is_empty() { spec } else { spec.with_metadata(self.1) })
+    }
 }
 
-/// Asserts that the ways that sort reject it with this error.
-fn assert_rejected_when_sorting(spec: FileSpec<'_>, kind: SpecErrorKind, part: SpecPart) {
-    assert_eq!(errors(spec)[1..], [Some(SpecError { kind, part }); 2]);
-}
+const A: TensorSpec<'_> = named("a");
+const B: TensorSpec<'_> = named("b");
+const C: TensorSpec<'_> = named("c");
+const WIDE: TensorSpec<'_> = TensorSpec::new("b", Dtype::F32, &[]);
+const RESERVED: TensorSpec<'_> = named("__metadata__");
+const PADDED: Placement = Placement::Padded(16);
 
-fn assert_message(kind: SpecErrorKind, part: SpecPart, code: &str, message: &str) {
-    let class = if code.starts_with("limit.") { Class::Limit } else { Class::Usage };
-    assert_eq!(
-        (SpecError { kind, part }.to_string().as_str(), kind.code(), kind.class()),
-        (message, code, class)
-    );
+/// Every way to plan has this error.
+#[test]
+fn description_that_is_no_file_is_rejected() {
+    use SpecErrorKind::{DuplicateKey, DuplicateName, Placement as NoPlacement, Reserved};
+    use SpecPart::{File, Key, Tensor};
+    let by_size = Placement::BySize(8);
+    for (row, kind, part) in [
+        (Row::of(&[A, B, B, C]), DuplicateName { other: 1 }, Tensor(2)),
+        (Row::of(&[WIDE, A, B, C]), DuplicateName { other: 0 }, Tensor(2)),
+        (Row(&[A, B, C, WIDE], &[], by_size), DuplicateName { other: 1 }, Tensor(3)),
+        (Row::of(&[named(""), named("")]), DuplicateName { other: 0 }, Tensor(1)),
+        (Row::keys(&[("a", "1"), ("b", "2"), ("b", "3"), ("c", "4")]), DuplicateKey { other: 1 }, Key(2)),
+        (Row::keys(&[("", "1"), ("", "1")]), DuplicateKey { other: 0 }, Key(1)),
+        (Row(&[], &[("", "1"), ("", "1")], by_size), DuplicateKey { other: 0 }, Key(1)),
+        (Row::of(&[RESERVED, A]), Reserved, Tensor(0)),
+        (Row::of(&[A, RESERVED]), Reserved, Tensor(1)),
+        (Row(&[RESERVED], &[("", "")], by_size), Reserved, Tensor(0)),
+        (Row(&[named("__padding__.0")], &[], PADDED), Reserved, Tensor(0)),
+        (Row(&[named("__padding__.")], &[], PADDED), Reserved, Tensor(0)),
+        (Row(&[named("__padding__.x")], &[], PADDED), Reserved, Tensor(0)),
+    ] {
+        assert_eq!(row.errors(), [Some(SpecError { kind, part }); 3]);
+    }
+    // If nothing is in order, the earlier one is the first in the slice.
+    for (row, kind, part) in [
+        (Row::of(&[B, C, A, WIDE]), DuplicateName { other: 0 }, Tensor(3)),
+        (Row::of(&[C, B, A, C]), DuplicateName { other: 0 }, Tensor(3)),
+        (Row::keys(&[("b", "2"), ("a", "1"), ("b", "3")]), DuplicateKey { other: 0 }, Key(2)),
+    ] {
+        assert_eq!(row.errors()[1..], [Some(SpecError { kind, part }); 2]);
+    }
+    let out_of_order = SpecError { kind: SpecErrorKind::OutOfOrder, part: Key(1) };
+    assert_eq!(Row::keys(&[("b", ""), ("a", "")]).errors(), [Some(out_of_order), None, None]);
+    for asked in [0, 1, 2, 4, 7, 9, 12, 24, 100, 4095, 4097, u32::MAX, (1 << 31) + 8] {
+        for placement in [Placement::Start(asked), Placement::BySize(asked), Placement::Padded(asked)] {
+            let error = SpecError { kind: NoPlacement { asked }, part: File };
+            assert_eq!(Row(&[A], &[], placement).errors(), [Some(error); 3]);
+        }
+    }
 }
 
 #[test]
-fn duplicate_name() {
-    let [a, b, c, wide] = [named("a"), named("b"), named("c"), TensorSpec::new("b", Dtype::F32, &[])];
-    let duplicate = |other| SpecErrorKind::DuplicateName { other };
-    assert_rejected(FileSpec::new(&[a, b, b, c]), duplicate(1), SpecPart::Tensor(2));
-    assert_rejected(FileSpec::new(&[wide, a, b, c]), duplicate(0), SpecPart::Tensor(2));
-    let tensors = [a, b, c, wide];
-    let by_size = FileSpec::new(&tensors).with_placement(Placement::BySize(8));
-    assert_rejected(by_size, duplicate(1), SpecPart::Tensor(3));
-    let empty = named("");
-    assert_rejected(FileSpec::new(&[empty, empty]), duplicate(0), SpecPart::Tensor(1));
-    // If nothing is in order, the earlier one is the first in the slice.
-    assert_rejected_when_sorting(FileSpec::new(&[b, c, a, wide]), duplicate(0), SpecPart::Tensor(3));
-    assert_rejected_when_sorting(FileSpec::new(&[c, b, a, c]), duplicate(0), SpecPart::Tensor(3));
-    let message = "error[usage.name] in tensor 3, counted from 0: duplicate name: tensor 0 has the same name";
-    assert_message(duplicate(0), SpecPart::Tensor(3), "usage.name", message);
+fn names_that_resemble_reserved_ones_are_accepted() {
+    assert_eq!(Row::keys(&[("__metadata__", "")]).errors(), [None; 3]);
+    let names = ["__metadata_", "__metadata__ ", "__METADATA__", "_metadata__", "__padding__.0"];
+    let in_padded = ["__padding__", "__padding_", "a__padding__.0"];
+    let placed = names.map(|name| (name, Placement::Start(8))).into_iter();
+    for (name, placement) in placed.chain(in_padded.map(|name| (name, PADDED))) {
+        assert_eq!(Row(&[named(name)], &[], placement).errors(), [None; 3], "{name}");
+    }
+}
+
+/// The same part of the description is named in three ways.
+#[test]
+fn message_names_the_part() {
+    let message = |kind, part| SpecError { kind, part }.to_string();
+    let name = "error[usage.name] in tensor 3, counted from 0: duplicate name: tensor 0 has the same name";
+    assert_eq!(message(SpecErrorKind::DuplicateName { other: 0 }, SpecPart::Tensor(3)), name);
+    let key = "error[usage.key] in key 2, counted from 0: duplicate key: key 0 is the same";
+    assert_eq!(message(SpecErrorKind::DuplicateKey { other: 0 }, SpecPart::Key(2)), key);
+    let file = "error[usage.data]: the length of the file does not fit into 64 bits";
+    assert_eq!(message(SpecErrorKind::DataTooLong, SpecPart::File), file);
+    let limit = SpecErrorKind::OrderMemory { needed: 5, capacity: 4 };
+    assert_eq!((limit.class(), SpecErrorKind::DataTooLong.class()), (Class::Limit, Class::Usage));
+}
+
+#[test]
+fn elements_must_fill_bytes_and_64_bits() {
+    let sub_byte = |elements, bits| Err(SpecErrorKind::SubByte { elements, bits });
+    let cases: [(Dtype, &[u64], Result<u64, SpecErrorKind>); 22] = [
+        (Dtype::F4, &[], sub_byte(1, 4)),
+        (Dtype::F4, &[3], sub_byte(3, 4)),
+        (Dtype::F4, &[1, 3, 5], sub_byte(15, 4)),
+        (Dtype::F6_E2M3, &[], sub_byte(1, 6)),
+        (Dtype::F6_E2M3, &[2], sub_byte(2, 6)),
+        (Dtype::F6_E3M2, &[3, 3], sub_byte(9, 6)),
+        (Dtype::F6_E3M2, &[2, 7], sub_byte(14, 6)),
+        (Dtype::F4, &[3, 2], Ok(3)),
+        (Dtype::F6_E2M3, &[2, 2], Ok(3)),
+        (Dtype::F4, &[3, 0], Ok(0)),
+        (Dtype::U8, &[LONGEST + 1], Err(SpecErrorKind::Overflow)),
+        (Dtype::U64, &[1 << 58], Err(SpecErrorKind::Overflow)),
+        (Dtype::F4, &[1 << 62], Err(SpecErrorKind::Overflow)),
+        (Dtype::U8, &[1 << 32, 1 << 32], Err(SpecErrorKind::Overflow)),
+        // From left to right, as in the reference.
+        (Dtype::U8, &[1 << 32, 1 << 32, 0], Err(SpecErrorKind::Overflow)),
+        (Dtype::BOOL, &[u64::MAX, 2], Err(SpecErrorKind::Overflow)),
+        (Dtype::U8, &[LONGEST], Ok(LONGEST)),
+        (Dtype::U64, &[LONGEST / 8], Ok(LONGEST - 7)),
+        (Dtype::F4, &[LONGEST * 2], Ok(LONGEST)),
+        (Dtype::U8, &[0, u64::MAX, u64::MAX], Ok(0)),
+        (Dtype::U8, &[u64::MAX, 0, u64::MAX], Ok(0)),
+        (Dtype::U8, &[], Ok(1)),
+    ];
+    for (dtype, dims, expected) in cases {
+        let tensors = [A, TensorSpec::new("b", dtype, dims)];
+        assert_eq!(tensors[1].byte_len(), expected, "{dtype} {dims:?}");
+        // Alone if it is valid: it may be larger than the one that it follows in the order of dtypes.
+        let error = expected.err().map(|kind| SpecError { kind, part: SpecPart::Tensor(1) });
+        let spec = FileSpec::new(if error.is_some() { &tensors[..] } else { &tensors[1..] });
+        assert_eq!(errors(spec), [error; 3]);
+    }
 }
 
 #[test]
@@ -69,11 +164,8 @@ fn duplicate_name_among_many() {
     for (other, index) in [(0, 999), (0, 1), (998, 999), (123, 877), (500, 501)] {
         let mut tensors = tensors.clone();
         tensors[index] = TensorSpec::new(&names[other], Dtype::BOOL, &[]);
-        assert_rejected_when_sorting(
-            FileSpec::new(&tensors),
-            SpecErrorKind::DuplicateName { other },
-            SpecPart::Tensor(index),
-        );
+        let error = Some(SpecErrorKind::DuplicateName { other }.at(index));
+        assert_eq!(errors(FileSpec::new(&tensors))[1..], [error; 2]);
         // In the file's order the other one follows all that differ from it in dtype.
         let spec = tensors.remove(index);
         tensors.push(spec);
@@ -136,123 +228,6 @@ impl At for SpecErrorKind {
 }
 
 #[test]
-fn duplicate_key() {
-    let duplicate = |other| SpecErrorKind::DuplicateKey { other };
-    let pairs = [("a", "1"), ("b", "2"), ("b", "3"), ("c", "4")];
-    let tensors = [named("a")];
-    for spec in [FileSpec::new(&[]), FileSpec::new(&tensors)] {
-        assert_rejected(spec.with_metadata(&pairs), duplicate(1), SpecPart::Key(2));
-        assert_rejected(spec.with_metadata(&[("", "1"), ("", "1")]), duplicate(0), SpecPart::Key(1));
-        let pairs = [("b", "2"), ("a", "1"), ("b", "3")];
-        assert_rejected_when_sorting(spec.with_metadata(&pairs), duplicate(0), SpecPart::Key(2));
-    }
-    let message = "error[usage.key] in key 2, counted from 0: duplicate key: key 0 is the same";
-    assert_message(duplicate(0), SpecPart::Key(2), "usage.key", message);
-}
-
-#[test]
-fn reserved_name() {
-    let [a, reserved] = ["a", "__metadata__"].map(named);
-    assert_rejected(FileSpec::new(&[reserved, a]), SpecErrorKind::Reserved, SpecPart::Tensor(0));
-    assert_rejected(FileSpec::new(&[a, reserved]), SpecErrorKind::Reserved, SpecPart::Tensor(1));
-    // With metadata or without, and not as a key.
-    assert_rejected(
-        FileSpec::new(&[reserved]).with_metadata(&[]),
-        SpecErrorKind::Reserved,
-        SpecPart::Tensor(0),
-    );
-    assert_eq!(errors(FileSpec::new(&[a]).with_metadata(&[("__metadata__", "")])), [None; 3]);
-    for name in ["__metadata_", "__metadata__ ", "__METADATA__", "_metadata__", "__padding__.0"] {
-        assert_eq!(errors(FileSpec::new(&[named(name)])), [None; 3], "{name}");
-    }
-    for name in ["__padding__.0", "__padding__.7", "__padding__.", "__padding__.x"] {
-        assert_rejected(
-            FileSpec::new(&[named(name)]).with_placement(Placement::Padded(16)),
-            SpecErrorKind::Reserved,
-            SpecPart::Tensor(0),
-        );
-    }
-    for name in ["__padding__", "__padding_", "a__padding__.0"] {
-        assert_eq!(
-            errors(FileSpec::new(&[named(name)]).with_placement(Placement::Padded(16))),
-            [None; 3],
-            "{name}"
-        );
-    }
-    let message = "error[usage.reserved] in tensor 0, counted from 0: \
-                    reserved name: \"__metadata__\" is never allowed, and names that begin with \
-                    \"__padding__.\" are not allowed in a padded file";
-    assert_message(SpecErrorKind::Reserved, SpecPart::Tensor(0), "usage.reserved", message);
-}
-
-#[test]
-fn elements_must_fill_bytes() {
-    let cases: [(Dtype, &[u64], u64); 7] = [
-        (Dtype::F4, &[], 1),
-        (Dtype::F4, &[3], 3),
-        (Dtype::F4, &[1, 3, 5], 15),
-        (Dtype::F6_E2M3, &[], 1),
-        (Dtype::F6_E2M3, &[2], 2),
-        (Dtype::F6_E3M2, &[3, 3], 9),
-        (Dtype::F6_E3M2, &[2, 7], 14),
-    ];
-    for (dtype, dims, elements) in cases {
-        let kind = SpecErrorKind::SubByte { elements, bits: dtype.bits() };
-        let tensor = TensorSpec::new("b", dtype, dims);
-        assert_eq!(tensor.byte_len(), Err(kind));
-        assert_rejected(FileSpec::new(&[named("a"), tensor]), kind, SpecPart::Tensor(1));
-    }
-    for (dtype, dims, len) in [(Dtype::F4, [3, 2], 3), (Dtype::F6_E2M3, [2, 2], 3), (Dtype::F4, [3, 0], 0)] {
-        let tensor = TensorSpec::new("b", dtype, &dims);
-        assert_eq!((tensor.byte_len(), errors(FileSpec::new(&[tensor]))), (Ok(len), [None; 3]));
-    }
-    let kind = SpecErrorKind::SubByte { elements: 3, bits: 4 };
-    let message =
-        "error[usage.bits] in tensor 1, counted from 0: ends inside a byte: it has 3 elements of 4 bits";
-    assert_message(kind, SpecPart::Tensor(1), "usage.bits", message);
-    let message =
-        "error[usage.bits] in tensor 1, counted from 0: ends inside a byte: it has 1 element of 6 bits";
-    assert_message(
-        SpecErrorKind::SubByte { elements: 1, bits: 6 },
-        SpecPart::Tensor(1),
-        "usage.bits",
-        message,
-    );
-}
-
-#[test]
-fn too_large_tensor() {
-    let cases: [(Dtype, &[u64]); 6] = [
-        (Dtype::U8, &[LONGEST + 1]),
-        (Dtype::U64, &[1 << 58]),
-        (Dtype::F4, &[1 << 62]),
-        (Dtype::U8, &[1 << 32, 1 << 32]),
-        // From left to right, as in the reference.
-        (Dtype::U8, &[1 << 32, 1 << 32, 0]),
-        (Dtype::BOOL, &[u64::MAX, 2]),
-    ];
-    for (dtype, dims) in cases {
-        let tensor = TensorSpec::new("b", dtype, dims);
-        assert_eq!(tensor.byte_len(), Err(SpecErrorKind::Overflow));
-        assert_rejected(FileSpec::new(&[named("a"), tensor]), SpecErrorKind::Overflow, SpecPart::Tensor(1));
-    }
-    let cases: [(Dtype, &[u64], u64); 5] = [
-        (Dtype::U8, &[LONGEST], LONGEST),
-        (Dtype::U64, &[LONGEST / 8], LONGEST - 7),
-        (Dtype::F4, &[LONGEST * 2], LONGEST),
-        (Dtype::U8, &[0, u64::MAX, u64::MAX], 0),
-        (Dtype::U8, &[u64::MAX, 0, u64::MAX], 0),
-    ];
-    for (dtype, dims, len) in cases {
-        let tensor = TensorSpec::new("b", dtype, dims);
-        assert_eq!((tensor.byte_len(), errors(FileSpec::new(&[tensor]))), (Ok(len), [None; 3]));
-    }
-    let message = "error[usage.overflow] in tensor 1, counted from 0: tensor too large: the product of its \
-        dimensions, or its size in bits, does not fit into 64 bits";
-    assert_message(SpecErrorKind::Overflow, SpecPart::Tensor(1), "usage.overflow", message);
-}
-
-#[test]
 fn too_large_total() {
     let names: Vec<_> = (0..20).map(|number| format!("{number:02}")).collect();
     let tensors: Vec<_> = names.iter().map(|name| TensorSpec::new(name, Dtype::U8, &[LONGEST])).collect();
@@ -262,7 +237,7 @@ fn too_large_total() {
         // Eight of them leave 8 bytes, which are not enough for a header.
         for count in 8..=20 {
             let spec = FileSpec::new(&tensors[..count]).with_placement(placement);
-            assert_rejected(spec, SpecErrorKind::DataTooLong, SpecPart::File);
+            assert_eq!(errors(spec), [Some(TOO_LONG); 3]);
         }
         let spec = FileSpec::new(&tensors[..7]).with_placement(placement);
         assert_eq!(errors(spec), [None; 3]);
@@ -270,8 +245,6 @@ fn too_large_total() {
         assert_eq!(plan.file_len(), plan.data_start() + plan.data_len());
         assert!(plan.data_len() >= 7 * LONGEST);
     }
-    let message = "error[usage.data]: the length of the file does not fit into 64 bits";
-    assert_message(SpecErrorKind::DataTooLong, SpecPart::File, "usage.data", message);
 }
 
 #[test]
@@ -288,8 +261,7 @@ fn longest_file_of_64_bits() {
     let (data_start, file_len) = plan_with(LONGEST / 2).expect("fits");
     let left = u64::MAX - file_len;
     assert_eq!(plan_with(LONGEST / 2 + left), Ok((data_start, u64::MAX)));
-    let kind = SpecError { kind: SpecErrorKind::DataTooLong, part: SpecPart::File };
-    assert_eq!(plan_with(LONGEST / 2 + left + 1), Err(kind));
+    assert_eq!(plan_with(LONGEST / 2 + left + 1), Err(TOO_LONG));
 }
 
 /// Plans a header of this many bytes of JSON, with one tensor of a long name, and passes the plan to `then`.
@@ -319,13 +291,6 @@ fn longest_header() {
     with_header_of(MAX_HEADER_LEN + 1, true, |plan| assert_eq!(plan.err(), too_large(MAX_HEADER_LEN + 8)));
     with_header_of(MAX_HEADER_LEN + 8, false, |plan| assert_eq!(plan.err(), too_large(MAX_HEADER_LEN + 8)));
     with_header_of(MAX_HEADER_LEN + 9, true, |plan| assert_eq!(plan.err(), too_large(MAX_HEADER_LEN + 16)));
-    let message = "error[usage.header]: header too large: 100000008 bytes, at most 100000000 are allowed";
-    assert_message(
-        SpecErrorKind::HeaderTooLarge { length: 100_000_008 },
-        SpecPart::File,
-        "usage.header",
-        message,
-    );
 }
 
 #[test]
@@ -333,28 +298,10 @@ fn placement_spaces_count_as_header() {
     let tensors = [named("a")];
     let spec = |unit| FileSpec::new(&tensors).with_placement(Placement::Start(unit));
     assert_eq!(errors(spec(1 << 26)), [None; 3]);
-    let kind = SpecErrorKind::HeaderTooLarge { length: (1 << 27) - 8 };
-    assert_rejected(spec(1 << 27), kind, SpecPart::File);
-    let kind = SpecErrorKind::HeaderTooLarge { length: (1 << 31) - 8 };
-    assert_rejected(spec(1 << 31), kind, SpecPart::File);
-}
-
-#[test]
-fn invalid_placement() {
-    let tensors = [named("a")];
-    for asked in [0, 1, 2, 4, 7, 9, 12, 24, 100, 4095, 4097, u32::MAX, (1 << 31) + 8] {
-        for placement in [Placement::Start(asked), Placement::BySize(asked), Placement::Padded(asked)] {
-            for spec in [FileSpec::new(&[]), FileSpec::new(&tensors)] {
-                assert_rejected(
-                    spec.with_placement(placement),
-                    SpecErrorKind::Placement { asked },
-                    SpecPart::File,
-                );
-            }
-        }
+    for unit in [1 << 27, 1 << 31] {
+        let kind = SpecErrorKind::HeaderTooLarge { length: u64::from(unit) - 8 };
+        assert_eq!(errors(spec(unit)), [Some(SpecError { kind, part: SpecPart::File }); 3]);
     }
-    let message = "error[usage.placement]: tensors cannot be aligned to 12: an alignment is a power of two, and at least 8";
-    assert_message(SpecErrorKind::Placement { asked: 12 }, SpecPart::File, "usage.placement", message);
 }
 
 #[test]
@@ -378,18 +325,4 @@ fn too_little_memory_to_sort() {
         }
     }
     assert!(FileSpec::new(&[]).plan_sorted(&mut []).is_ok());
-    let kind = SpecErrorKind::OrderMemory { needed: 5, capacity: 4 };
-    let message = "error[limit.sort]: too little memory to sort: 5 numbers needed (one for each tensor \
-        and one for each key), 4 available";
-    assert_message(kind, SpecPart::File, "limit.sort", message);
-}
-
-#[test]
-fn out_of_order() {
-    let message = "error[usage.order] in key 1, counted from 0: out of order: it belongs before \
-        its predecessor; use plan_sorted";
-    assert_message(SpecErrorKind::OutOfOrder, SpecPart::Key(1), "usage.order", message);
-    let spec = FileSpec::new(&[]).with_metadata(&[("b", ""), ("a", "")]);
-    let kind = SpecError { kind: SpecErrorKind::OutOfOrder, part: SpecPart::Key(1) };
-    assert_eq!(errors(spec), [Some(kind), None, None]);
 }
