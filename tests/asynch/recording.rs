@@ -1,8 +1,5 @@
 //! Flash that is awaited, read and recorded: it gets the same calls as from the blocking API.
 
-use std::convert::Infallible;
-
-use embedded_io::{ErrorType, Seek, SeekFrom, Write};
 use embedded_safetensors::asynch::{NorFile, ReadAt, Seekable, Writer};
 use embedded_safetensors::io;
 use support::executor::{drop_at, finish};
@@ -12,6 +9,7 @@ use support::random::Random;
 use support::sources::Flash;
 use support::waiting::{Waiting, Waits};
 
+use crate::recording::cards::Card;
 use crate::recording::sample::Sample;
 
 const WAITS: Waits = Waits { before: 1, after: 1 };
@@ -34,6 +32,11 @@ fn compare_with_blocking<const UNIT: usize>() {
             sample.record_waiting(waiting(&mut flash), buffer, piece).expect("succeeds");
             assert_eq!(flash.calls(), blocking.calls(), "{UNIT}: {buffer}, {piece}");
             assert!(flash.memory() == blocking.memory(), "{UNIT}: {buffer}, {piece}");
+            let [mut received, mut awaited] = [(); 2].map(|()| Nor::<UNIT, SECTOR>::new(8));
+            let partition = io::NorFile::partition(&mut received, START..6144);
+            sample.receive(partition, 2 * buffer, piece).expect("fits");
+            sample.receive_waiting(waiting(&mut awaited), 2 * buffer, piece).expect("fits");
+            assert!((awaited.calls(), awaited.memory()) == (received.calls(), received.memory()));
         }
     }
 }
@@ -104,41 +107,4 @@ fn flash_with_any_unit_reads_at_any_offset() {
     test_reads::<4>();
     test_reads::<16>();
     test_reads::<64>();
-}
-
-/// A file in memory, which grows at its end.
-#[derive(Default)]
-struct Card {
-    file: Vec<u8>,
-    position: usize,
-}
-
-impl ErrorType for Card {
-    type Error = Infallible;
-}
-
-impl Write for Card {
-    fn write(&mut self, bytes: &[u8]) -> Result<usize, Infallible> {
-        let end = self.position + bytes.len();
-        self.file.resize(self.file.len().max(end), 0);
-        self.file[self.position..end].copy_from_slice(bytes);
-        self.position = end;
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> Result<(), Infallible> {
-        Ok(())
-    }
-}
-
-impl Seek for Card {
-    fn seek(&mut self, to: SeekFrom) -> Result<u64, Infallible> {
-        self.position = match to {
-            SeekFrom::Start(at) => usize::try_from(at).expect("fits in usize"),
-            SeekFrom::End(0) => self.file.len(),
-            _ => panic!("{to:?}"),
-        };
-        assert!(self.position <= self.file.len(), "some cannot seek beyond the end");
-        Ok(self.position as u64)
-    }
 }

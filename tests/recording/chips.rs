@@ -80,15 +80,6 @@ fn first_sector_is_first_and_length_is_last() {
     assert_eq!(calls[..2], [Call::Erase(at_addresses(0..1024)), Call::Erase(at_addresses(1024..2048))]);
 }
 
-#[test]
-fn small_writes_are_buffered() {
-    let writes = |buffer, piece| recorded::<4>(&Sample::short(), buffer, piece).calls().len() - 1;
-    assert_eq!(writes(8, 1), 42 + 8 + 2, "eight bytes at a time");
-    assert_eq!(writes(256, 1), 2 + 1 + 2);
-    assert_eq!(writes(256, 255), 2 + 1 + 2);
-    assert_eq!(writes(259, 1), 2 + 1 + 2, "only whole units of the buffer are used");
-}
-
 /// Returns how many pages of this length are programmed, each as often as it is.
 fn programs<const UNIT: usize>(flash: &Nor<UNIT, SECTOR>, page: u32) -> u32 {
     let pages = flash.calls().iter().map(|call| match call {

@@ -1,7 +1,7 @@
 //! Files that are recorded in storage: their content after success, after a failed call, and after a power
 //! cut in the middle of one.
 
-mod cards;
+pub mod cards;
 mod chips;
 mod errors;
 mod power;

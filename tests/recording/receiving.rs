@@ -8,7 +8,6 @@ use embedded_safetensors::{
 };
 use support::file::with_header;
 use support::flash::Nor;
-use support::waiting::{Waiting, Waits};
 
 use crate::recording::sample::Sample;
 
@@ -50,24 +49,6 @@ fn small_files_are_stored() {
     let storage = NorFile::new(&mut flash);
     let mut receiver = FileReceiver::new(storage, file.len() as u64, &mut [], &mut buffer).expect("fits");
     assert_eq!(receiver.push(&file), Err(ErrorKind::FirstUnit { unit: 64 }.at(63).into()));
-}
-
-fn compare_with_blocking<const UNIT: usize>() {
-    let (sample, least) = (Sample::long(), UNIT.max(8));
-    let [mut waited, mut blocking] = [(); 2].map(|()| Nor::<UNIT, 1024>::new(8));
-    sample.receive(NorFile::partition(&mut blocking, 1024..8192), 2 * least, 33).expect("fits");
-    let waiting = Waiting::new(&mut waited, Waits { before: 1, after: 1 });
-    let storage = embedded_safetensors::asynch::NorFile::partition(waiting, 1024..8192);
-    sample.receive_waiting(storage, 2 * least, 33).expect("fits");
-    assert_eq!(waited.memory(), blocking.memory());
-    assert_eq!(waited.calls(), blocking.calls());
-}
-
-#[test]
-fn asynchronous_form_does_the_same() {
-    compare_with_blocking::<1>();
-    compare_with_blocking::<8>();
-    compare_with_blocking::<256>();
 }
 
 fn receiver<'a>(
@@ -185,11 +166,6 @@ fn file_is_checked_against_queries() {
         assert_eq!(net[0].info().is_some(), is_right);
         assert_eq!(View::parse(&memory).is_ok(), is_right);
     }
-}
-
-#[test]
-fn receiver_size_is_as_documented() {
-    assert!(size_of::<FileReceiver<'_, '_, ()>>() <= 288, "{}", size_of::<FileReceiver<'_, '_, ()>>());
 }
 
 /// However the file is cut, the error is the same; excess bytes never hide one in the header.
