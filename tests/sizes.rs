@@ -1,5 +1,5 @@
-//! The documented sizes, which are RAM of a program: those of targets with 64-bit pointers. Where pointers have
-//! 32 bits, most are smaller.
+//! The documented sizes, which are RAM of a program: those of targets with 64-bit pointers. Where pointers
+//! have 32 bits, most are smaller.
 
 use embedded_safetensors::{
     Dtype, Error, ErrorKind, Model, ReadError, Shape, Tensor, TensorInfo, TensorReader, View, WriteError,
@@ -34,10 +34,10 @@ const POINTER: usize = size_of::<&mut ()>();
 at_most! {
     1 => Dtype, Status;
     8 => C64, Placement;
-    16 => Text<'_>, Chars<'_>, Run, FileLen, Seekable<()>, asynch::Seekable<()>, Metadata<'_>, Crc32, SpecPart;
-    16 => PlannedContent<'_>;
-    24 => ErrorKind, SortSlot, Summary, Event<'_>, MetadataView<'_>, JsonStr<'_>, Model<()>, asynch::Model<()>;
-    24 => Location, NorFile<()>, DecodeError, SpecErrorKind, IndexSize;
+    16 => Text<'_>, Chars<'_>, Run, FileLen, Seekable<()>, asynch::Seekable<()>, Metadata<'_>;
+    16 => Crc32, SpecPart, PlannedContent<'_>;
+    24 => ErrorKind, SortSlot, Summary, Event<'_>, MetadataView<'_>, JsonStr<'_>, Model<()>;
+    24 => asynch::Model<()>, Location, NorFile<()>, DecodeError, SpecErrorKind, IndexSize;
     32 => Error, AxisRange, ReadError<()>, MetadataError<()>, PlannedTensor<'_>, NextTensor<'_>;
     40 => Pair<'_>, Contiguous, Values<()>, asynch::Values<()>, TensorSpec<'_>, SpecError, WriteError<()>;
     48 => IndexRecord, FileSpec<'_>;

@@ -1,7 +1,8 @@
-//! The messages of a failed build. In a const these are build errors; here the same panics are caught.
+//! Messages of a failed build that `tests/builds.rs` does not see. In a const these are build errors; here
+//! the same panics are caught.
 
-use crate::view::fixtures::{MODEL, NET, NET_DATA, aligned_file};
-use embedded_safetensors::{Dtype, ErrorKind, View, tensor::ANY_SIZE, values::AlignedFile};
+use crate::view::fixtures::MODEL;
+use embedded_safetensors::{Dtype, View};
 use std::panic::catch_unwind;
 use support::file::with_header;
 
@@ -17,30 +18,6 @@ fn file_of(entries: &[String]) -> Vec<u8> {
 
 fn empty(name: &str) -> String {
     format!(r#""{name}":{{"dtype":"U8","shape":[0],"data_offsets":[0,0]}}"#)
-}
-
-#[test]
-fn wrong_dtype_or_shape_is_reported() {
-    let expected =
-        |dtype, dims: &'static [u64]| build_error(move || MODEL.expect("conv.weight", dtype, dims));
-    let is = "the tensor \"conv.weight\" is F32 [2, 3] in the model, but";
-    assert_eq!(expected(Dtype::I8, &[2, 3]), format!("{is} I8 [2, 3] is expected"));
-    assert_eq!(expected(Dtype::F32, &[3, 2]), format!("{is} F32 [3, 2] is expected"));
-    assert_eq!(expected(Dtype::F32, &[6]), format!("{is} F32 [6] is expected"));
-    assert_eq!(expected(Dtype::F16, &[]), format!("{is} F16 [] is expected"));
-    assert_eq!(expected(Dtype::F32, &[ANY_SIZE, 2]), format!("{is} F32 [any, 2] is expected"));
-    assert_eq!(
-        build_error(|| MODEL.expect_array::<[[f32; 3]; 3]>("conv.weight")),
-        format!("{is} F32 [3, 3] is expected")
-    );
-}
-
-#[test]
-fn missing_name_is_reported_with_existing_names() {
-    let names = "\"conv.weight\", \"fc.weight\", \"odd\", \"late\", \"none\"";
-    let message = |name: &str| format!("the model has no tensor \"{name}\"; it has {names}");
-    assert_eq!(build_error(|| MODEL.expect("conv", Dtype::F32, &[2])), message("conv"));
-    assert_eq!(build_error(|| MODEL.expect_array::<u8>("\\u006fdd")), message("\\\\u006fdd"));
 }
 
 #[test]
@@ -75,41 +52,6 @@ fn duplicate_name_is_reported() {
     let keys = with_header(r#"{"__metadata__":{"k":"1","l":"","k":"2"}}"#, 0);
     let message = "error[metadata.duplicate] at byte 40: duplicate key: an earlier key of \"__metadata__\" is the same: \"k\"";
     assert_eq!(build_error(|| View::parse(&keys).unwrap().with_unique_names()), message);
-}
-
-#[test]
-fn invalid_file_is_reported() {
-    const HOLE: &str = concat!(
-        r#"{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"#,
-        r#""b":{"dtype":"U8","shape":[1],"data_offsets":[2,3]}}"#,
-    );
-    const BACKWARDS: &str = concat!(
-        r#"{"b":{"dtype":"U8","shape":[1],"data_offsets":[2,3]},"#,
-        r#""a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}"#,
-    );
-    let sentences = [
-        build_error(|| View::embed(aligned_file!(4, HOLE, b"xyz"))),
-        build_error(|| View::embed(aligned_file!(4, BACKWARDS, b"xyz"))),
-    ];
-    let hole = ErrorKind::Hole { begin: 2, previous_end: 1 };
-    assert_eq!(
-        sentences,
-        [107, 55].map(|at| format!("error[layout.hole] at byte {at}: tensor \"b\": {hole}"))
-    );
-}
-
-#[test]
-fn misaligned_elements_report_the_fix() {
-    let late = build_error(|| MODEL.expect_array::<[u16; 1]>("late"));
-    let at = MODEL.tensor("late").unwrap().at();
-    let why = "1 byte after a multiple of 2: write the file with its tensors aligned";
-    assert_eq!(late, format!("the tensor \"late\" begins at byte {at} of the file, {why}"));
-    let file = [&with_header(NET, 0), NET_DATA].concat();
-    let anywhere =
-        build_error(|| View::parse(&file).unwrap().expect_array::<[[f32; 3]; 2]>("conv.weight").len());
-    let how = "include it with include_model!(\"…\", 4) or include_aligned!(\"…\", 4)";
-    let must = "must begin at a multiple of 4 bytes in memory, but nothing aligns the file";
-    assert_eq!(anywhere, format!("the tensor \"conv.weight\" {must}: {how}"));
 }
 
 #[test]

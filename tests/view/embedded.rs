@@ -1,11 +1,9 @@
 //! Models that are read at compile time: the results are constants of the program.
 
-use crate::view::fixtures::{MODEL, NET, NET_DATA, aligned_file};
+use crate::view::fixtures::MODEL;
 use embedded_safetensors::{
-    Dtype, Error, Tensor, View, include_aligned, include_model,
-    tensor::ANY_SIZE,
-    validate::SortSlot,
-    values::{AlignedFile, C64},
+    Dtype, Error, Tensor, View, include_aligned, include_model, tensor::ANY_SIZE, validate::SortSlot,
+    values::AlignedFile,
 };
 
 /// The path is relative to this file.
@@ -107,18 +105,4 @@ const READ: (usize, bool, [u8; 2], Option<char>) = {
 #[test]
 fn all_view_functions_are_const() {
     assert_eq!(READ, (5, true, [8, 9], Some('"')));
-}
-
-#[test]
-fn complex_numbers_are_arrays_of_pairs() {
-    const HEADER: &str = r#"{"c":{"dtype":"C64","shape":[2],"data_offsets":[0,16]}}         "#;
-    const DATA: &[u8] = b"\0\0\x80\x3F\0\0\0\xC0\0\0\x40\x40\0\0\x80\xC0";
-    static PAIRS: &[C64; 2] = View::embed(aligned_file!(16, HEADER, DATA)).expect_array("c");
-    assert_eq!(PAIRS, &[C64 { re: 1.0, im: -2.0 }, C64 { re: 3.0, im: -4.0 }]);
-}
-
-#[test]
-fn fixture_has_the_requested_bytes() {
-    assert_eq!(MODEL.file().len(), 8 + NET.len() + NET_DATA.len());
-    assert_eq!(MODEL.summary().data_start % 64, 0);
 }

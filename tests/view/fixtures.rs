@@ -22,7 +22,6 @@ macro_rules! aligned_file {
         &FILE
     }};
 }
-pub(crate) use aligned_file;
 
 /// A header whose data begin at a multiple of 64, with every kind of tensor: aligned and unaligned, with an
 /// escaped name, empty.

@@ -2,12 +2,8 @@
 
 use crate::view::fixtures::MODEL;
 use embedded_safetensors::{Error, ErrorKind, View, validate::SortSlot};
+use std::panic::catch_unwind;
 use support::file::with_header;
-
-fn vector(id: &str) -> Vec<u8> {
-    let vectors = vectors::load().vectors;
-    vectors.iter().find(|vector| vector.id == id).unwrap_or_else(|| panic!("no vector {id}")).bytes()
-}
 
 /// D1: the view does not detect it, a lookup of that name does, at the same byte as the check of all names.
 #[test]
@@ -47,6 +43,7 @@ fn duplicate_key_is_reported_by_its_lookup() {
             "{}",
             vector.id
         );
+        assert!(catch_unwind(|| view.with_unique_names()).is_err(), "{}", vector.id);
         let key = view.metadata().find(|(key, _)| key.at() == at).unwrap().0.to_string();
         assert_eq!(view.metadata_value(&key), Err(duplicate), "{}", vector.id);
         seen += 1;
@@ -55,12 +52,20 @@ fn duplicate_key_is_reported_by_its_lookup() {
 }
 
 #[test]
-fn metadata_is_found_by_key() {
-    let value = |key| MODEL.metadata_value(key).unwrap().map(|value| value.to_string());
-    assert_eq!((value("arch"), value("archA")), (Some("tiny".into()), Some("\"x\"".into())));
-    assert_eq!((value("tiny"), value("")), (None, None));
-    let file = vector("top-object-of-three");
-    assert!(View::parse(&file).unwrap().metadata().next().is_none());
+fn duplicate_key_among_thousands_is_detected() {
+    let mut pairs: Vec<String> = (0..5000).map(|i| format!(r#""key.{i}":"{i}""#)).collect();
+    let file_of =
+        |pairs: &[String]| with_header(&format!(r#"{{"__metadata__":{{{}}}}}"#, pairs.join(",")), 0);
+    let _does_not_panic = View::parse(&file_of(&pairs)).unwrap().with_unique_names();
+    for (first, second) in [(0, 4999), (0, 1), (2500, 2501), (4998, 4999), (17, 3000)] {
+        let kept = std::mem::replace(&mut pairs[second], format!(r#""key.{first}":"other""#));
+        let file = file_of(&pairs);
+        assert!(
+            catch_unwind(|| View::parse(&file).unwrap().with_unique_names()).is_err(),
+            "{first} {second}"
+        );
+        pairs[second] = kept;
+    }
 }
 
 #[test]

@@ -4,6 +4,5 @@
 mod build_errors;
 mod embedded;
 mod fixtures;
-mod keys;
 mod lookups;
 mod typed;

@@ -1,12 +1,11 @@
 //! Elements in place: at every address, of every type, and the errors where that is impossible.
 
-use crate::view::fixtures::{MODEL, NET, NET_DATA};
+use crate::view::fixtures::MODEL;
 use embedded_safetensors::{
     Dtype, ErrorKind, Tensor, View, include_aligned,
     tensor::DtypeSet,
-    values::{AlignedFile, Array, C64, Native},
+    values::{AlignedFile, Array},
 };
-use support::file::with_header;
 
 static FILE: &AlignedFile<64, 1376> = include_aligned!("../vectors/valid/dtype-all.safetensors", 64);
 
@@ -20,50 +19,6 @@ fn shifted(file: &[u8], shift: usize) -> (Vec<u8>, usize) {
 
 fn kind<T>(outcome: Result<T, embedded_safetensors::Error>) -> Result<(), ErrorKind> {
     outcome.map(|_| ()).map_err(|error| error.kind)
-}
-
-/// Tests each of 64 addresses: the elements are the tensor's bytes, or the error reports the misalignment and
-/// its cause.
-fn at_every_address<T: Native>(name: &str) {
-    let unit = align_of::<T>();
-    for shift in 0..64 {
-        let (memory, begin) = shifted(FILE, shift);
-        let view = View::parse(&memory[begin..begin + FILE.len()]).unwrap();
-        let tensor = view.tensor(name).unwrap();
-        let (over, over_in_file) = (tensor.bytes().as_ptr().addr() % unit, tensor.at() % unit as u64);
-        let byte = |number: usize| u8::try_from(number).unwrap();
-        match tensor.as_slice::<T>() {
-            Ok(elements) => {
-                assert_eq!(over, 0);
-                assert_eq!(elements.as_ptr().addr(), tensor.bytes().as_ptr().addr());
-                assert_eq!(size_of_val(elements), tensor.bytes().len());
-            }
-            Err(error) => {
-                let over_in_file = byte(usize::try_from(over_in_file).unwrap());
-                let wrong = ErrorKind::Misaligned { unit: byte(unit), over: byte(over), over_in_file };
-                assert_eq!(error, wrong.at(tensor.at()));
-                assert_ne!(over, 0);
-            }
-        }
-        assert_eq!(tensor.as_array::<[T; 1]>().is_ok(), over == 0);
-    }
-}
-
-#[test]
-fn typed_access_checks_the_address() {
-    at_every_address::<u64>("u64");
-    at_every_address::<i64>("i64");
-    at_every_address::<f64>("f64");
-    at_every_address::<C64>("c64");
-    at_every_address::<f32>("f32");
-    at_every_address::<u32>("u32");
-    at_every_address::<i32>("i32");
-    at_every_address::<half::bf16>("bf16");
-    at_every_address::<half::f16>("f16");
-    at_every_address::<u16>("u16");
-    at_every_address::<i16>("i16");
-    at_every_address::<i8>("i8");
-    at_every_address::<u8>("u8");
 }
 
 /// Returns the result of each typed method.
@@ -113,16 +68,6 @@ fn elements_match_the_file() {
 }
 
 #[test]
-fn misalignment_messages() {
-    let message = |over_in_file| ErrorKind::Misaligned { unit: 4, over: 3, over_in_file }.to_string();
-    let late =
-        "the elements begin 1 byte after a multiple of 4 in the file: read them as values, or align them";
-    assert_eq!(message(1), late);
-    let file = "in memory, the file and its elements begin 3 bytes after a multiple of 4: align the file";
-    assert_eq!(message(0), file);
-}
-
-#[test]
 fn array_must_have_the_tensors_shape() {
     fn shape_of<T: Array>(name: &str) -> Result<(), ErrorKind> {
         kind(MODEL.tensor(name).unwrap().as_array::<T>())
@@ -140,28 +85,4 @@ fn array_must_have_the_tensors_shape() {
     let asked = DtypeSet::of(&[Dtype::I32]);
     let outcome = shape_of::<[[i32; 9]; 9]>("odd");
     assert_eq!(outcome, Err(ErrorKind::DtypeMismatch { query, found: Dtype::U8, asked }));
-}
-
-#[test]
-fn empty_tensors_are_always_aligned() {
-    let header = r#"{"a":{"dtype":"F64","shape":[0,3],"data_offsets":[0,0]}}"#;
-    for spaces in 0..8 {
-        let file = with_header(&format!("{header}{}", " ".repeat(spaces)), 0);
-        let tensor = View::parse(&file).unwrap().tensor("a").unwrap();
-        assert_eq!(tensor.as_f64(), Ok(&[][..]));
-        assert_eq!(tensor.as_array::<[[f64; 3]; 0]>(), Ok(&[]));
-    }
-}
-
-#[test]
-fn reader_reads_the_file_with_offsets() {
-    let file = with_header(NET, 0);
-    let file = [&file, NET_DATA].concat();
-    let view = View::parse(&file).unwrap();
-    let tensor = view.tensor("conv.weight").unwrap();
-    let mut reader = tensor.reader();
-    assert_eq!((reader.dtype(), reader.dims(), reader.byte_len()), (Dtype::F32, &[2, 3][..], 24));
-    assert_eq!(reader.read_to_end(&mut [0; 24]), Ok(tensor.bytes()));
-    let error = reader.seek(25).unwrap_err();
-    assert_eq!(error, ErrorKind::OutsideTensor { asked: 25, len: 24 }.at(tensor.at() + 24));
 }
