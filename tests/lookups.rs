@@ -142,33 +142,6 @@ fn missing_tensor_is_reported_after_the_rest_is_found() {
 }
 
 #[test]
-fn model_is_opened_and_queried_in_one_pass() {
-    let file = with_header(&header_of(&["a", "b"]), 0);
-    let duplicate = with_header(&header_of(&["a", "b", "a"]), 0);
-    let broken = with_header(r#"{"a":{"dtype":"U8","shape":[0],"data_offsets":[0,0]},"b":1}"#, 0);
-    for len in [1, 7, 64, 4096] {
-        let mut window = vec![0; len];
-        let mut queries = [Query::required("b"), Query::optional("x")];
-        let model = Model::open_with(&file[..], &mut queries, &mut window).expect("valid file");
-        assert_eq!(model.summary().tensors, 2);
-        assert_eq!(queries.map(|one| one.info().is_some()), [true, false]);
-        let missing = ErrorKind::NotFound { query: QueryIndex::new(1) }.at(file.len() as u64);
-        let mut queries = [Query::required("b"), Query::required("x")];
-        assert_eq!(Model::open_with(&file[..], &mut queries, &mut window).map(|_| ()), Err(missing.into()));
-        let mut queries = [Query::required("a")];
-        let second = ErrorKind::DuplicateName.at(offset_of(&duplicate, "a", 1));
-        assert_eq!(
-            Model::open_with(&duplicate[..], &mut queries, &mut window).map(|_| ()),
-            Err(second.into())
-        );
-        let verdict = Model::open(&broken[..], &mut window).map(|_| ());
-        assert_eq!(verdict.map_err(|_| ()), Err(()));
-        assert_eq!(Model::open_with(&broken[..], &mut queries, &mut window).map(|_| ()), verdict);
-        assert!(queries[0].info().is_none(), "nothing is found in an invalid file");
-    }
-}
-
-#[test]
 fn too_long_name_reports_needed_length() {
     let file = with_header(&header_of(&["a", "seven77", "b"]), 0);
     through_windows(&file, |model, window| {
