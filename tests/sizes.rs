@@ -90,20 +90,19 @@ at_most! {
 #[cfg(feature = "std")]
 mod files {
     use embedded_safetensors::file::{Advice, FileError, FileErrorKind, FileTensor, MapOptions};
-    use safetensors_files::checkpoint::{CheckpointError, CheckpointErrorKind, Verified};
-    use safetensors_files::shards::{PlannedShard, ShardError, ShardErrorKind, ShardLimit, ShardLimits};
+    use safetensors_files::checkpoint::{CheckpointErrorKind, Verified};
+    use safetensors_files::shards::{PlannedShard, ShardErrorKind, ShardLimits};
     use safetensors_files::{EditError, EditErrorKind, SaveMethod, TensorWriter};
 
     at_most! {
-        1 => SaveMethod, ShardLimit, Advice;
+        1 => SaveMethod, Advice;
         2 => MapOptions;
         16 => TensorWriter<'_, '_>, Verified;
-        24 => PlannedShard<'_>;
         48 => ShardLimits;
+        56 => PlannedShard;
         64 => FileTensor<'_>, FileErrorKind;
-        88 => FileError, EditErrorKind;
+        72 => CheckpointErrorKind;
+        88 => FileError, EditErrorKind, ShardErrorKind;
         112 => EditError;
-        120 => ShardErrorKind, CheckpointErrorKind;
-        144 => ShardError, CheckpointError;
     }
 }

@@ -6,12 +6,11 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use embedded_safetensors::{
-    Dtype, ErrorKind as Kind, MappedModel, Tensor,
+    Dtype, MappedModel, Tensor,
     file::{Advice, FileError, FileErrorKind, MapOptions},
     write::{FileSpec, TensorSpec},
 };
 use safetensors_files::write_file;
-use support::file::with_header;
 
 use crate::files::temp_dir::{TempDir, message};
 
@@ -51,48 +50,11 @@ fn find<'m>(model: &'m MappedModel, name: &str) -> Tensor<'m> {
 }
 
 #[test]
-fn each_of_many_tensors_is_found() {
-    let dir = TempDir::new();
-    let model = open(&put(&dir, &[3; 3000])).expect("valid file");
-    assert_eq!(
-        (model.index().len(), model.index().is_empty(), model.index().summary().tensors),
-        (3000, false, 3000)
-    );
-    for number in 0..3000_usize {
-        let tensor = find(&model, &format!("layer.{number:05}"));
-        assert_eq!(tensor.as_u8().expect("bytes are always aligned"), [number.to_le_bytes()[0]; 3]);
-    }
-    assert!(model.find("layer.3000").expect("valid file").is_none());
-    assert_eq!(model.tensors().count(), 3000);
-    let path = dir.join("none");
-    write_file(&path, FileSpec::new(&[]), |_| Ok(())).expect("succeeds");
-    let none = open(&path).expect("valid file");
-    assert!(
-        none.index().is_empty() && none.find("a").is_ok_and(|found| found.is_none()) && none.path() == path
-    );
-}
-
-#[test]
 fn model_can_move_to_another_thread() {
     let dir = TempDir::new();
     let model = open(&put(&dir, &[5, 6])).expect("valid file");
     let last = std::thread::spawn(move || find(&model, "layer.00001").bytes().to_vec());
     assert_eq!(last.join().expect("no panic"), [1; 6]);
-}
-
-#[test]
-fn too_many_dimensions_is_an_error_of_that_tensor() {
-    let dir = TempDir::new();
-    let header = concat!(
-        r#"{"deep":{"dtype":"U8","shape":[1,1,1,1,1,1,1,1,1],"data_offsets":[0,1]},"#,
-        r#""flat":{"dtype":"U8","shape":[],"data_offsets":[1,2]}}"#,
-    );
-    let mut bytes = with_header(header, 0);
-    bytes.extend([7, 8]);
-    let model = open(&dir.put("deep", &bytes)).expect("valid file");
-    assert_eq!(find(&model, "flat").bytes(), [8]);
-    assert!(matches!(model.find("deep").expect_err("too many dimensions").kind, Kind::Rank { .. }));
-    assert_eq!(model.tensors().filter(Result::is_ok).count(), 1);
 }
 
 #[test]
@@ -190,7 +152,7 @@ fn file_longer_than_address_space_is_an_error() {
     let dir = TempDir::new();
     let len: u64 = 5 << 30;
     let header = format!(r#"{{"a":{{"dtype":"U8","shape":[{len}],"data_offsets":[0,{len}]}}}}"#);
-    let bytes = with_header(&header, 0);
+    let bytes = support::file::with_header(&header, 0);
     let path = dir.put("long", &bytes);
     let file = File::options().write(true).open(&path).expect("present");
     file.set_len(bytes.len() as u64 + len).expect("sparse files are supported");

@@ -86,13 +86,3 @@ fn edit_in_place_cannot_be_stopped() {
     assert_eq!(outcome.expect("nothing to stop"), SaveMethod::InPlace);
     assert_eq!(reports, []);
 }
-
-#[test]
-fn empty_model_reports_progress_once() {
-    let dir = TempDir::new();
-    let mut editor = editor(&dir);
-    editor.retain(|name| name == "none");
-    let (outcome, reports) = save_until(&editor, &dir.join("copy"), 1);
-    assert_eq!(outcome.expect("not stopped"), SaveMethod::Copied);
-    assert_eq!(reports, [(0, 0)]);
-}

@@ -6,5 +6,4 @@ mod index;
 mod limits;
 mod models;
 mod plans;
-mod sizes;
 mod vectors;

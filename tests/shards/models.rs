@@ -230,10 +230,3 @@ fn failed_write_leaves_no_files() {
         EditErrorKind::Shards(ShardErrorKind::UnsafeName { .. })
     ));
 }
-
-#[test]
-fn sizes_are_as_documented() {
-    assert!(size_of::<ShardErrorKind>() <= 88);
-    assert_eq!(size_of::<safetensors_files::shards::ShardLimits>(), 48);
-    assert!(size_of::<safetensors_files::shards::PlannedShard>() <= 56);
-}
