@@ -1,6 +1,6 @@
-//! What differs where storage is awaited: futures that are dropped wherever they wait, streams whose position
-//! is unknown after that, the sizes of the futures, and flash that is awaited. Each operation with faults and
-//! drops at every call is in `faults`, where both forms of the library are tested by one text.
+//! What differs where storage is awaited: what dropped futures leave behind, the sizes of the futures, and
+//! flash that is awaited. Each operation with faults and drops at every call is in `faults`, where both forms
+//! of the library are tested by one text.
 
 mod dropped;
 mod futures;

@@ -1,4 +1,4 @@
-//! Mistakes of the caller, which the next call can correct, and flash calls that fail.
+//! Recordings that are not complete, and flash calls that fail.
 
 use embedded_safetensors::{
     Dtype, ErrorKind, WriteError,

@@ -1,4 +1,4 @@
-//! Elements in place: at every address, of every type, and the errors where that is impossible.
+//! Elements in place: of every type, and the errors where that is impossible.
 
 use crate::view::fixtures::MODEL;
 use embedded_safetensors::{

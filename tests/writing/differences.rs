@@ -139,7 +139,7 @@ fn w8_requested_order() {
     assert_eq!(reference::read(&file), Ok(dictionary.sorted()));
 }
 
-/// `all_writers.rs` tests that this project's `write_file` follows the system's settings.
+/// `files/processes.rs` tests that this project's `write_file` follows the system's settings.
 #[cfg(unix)]
 #[test]
 fn w9_permissions_of_a_new_file() {
