@@ -86,8 +86,6 @@ pub(crate) struct Span {
     dtype: Dtype,
     /// The length of the smallest group of whole elements: 3 bytes, or a power of two.
     unit: u8,
-    /// Whether pieces may end anywhere between elements, and the elements are a power of two long.
-    is_plain: bool,
 }
 
 impl Span {
@@ -95,7 +93,7 @@ impl Span {
     pub(crate) const fn of(tensor: Location, data_start: u64) -> Self {
         let Location { dtype, begin, end, .. } = tensor;
         let (len, unit) = (end.wrapping_sub(begin), unit(dtype));
-        Self { offset: data_start + begin, left: len, len, block: 0, dtype, unit, is_plain: unit != 3 }
+        Self { offset: data_start + begin, left: len, len, block: 0, dtype, unit }
     }
 
     pub(crate) const fn dtype(&self) -> Dtype {
@@ -129,7 +127,6 @@ impl Span {
         }
         // A block larger than the address space counts as one of that size: no buffer holds either.
         self.block = usize::try_from(block - 1).unwrap_or(usize::MAX);
-        self.is_plain = self.unit != 3 && self.block == 0;
         Ok(())
     }
 
@@ -175,17 +172,17 @@ impl Span {
     pub(crate) fn piece(&self, capacity: usize) -> usize {
         if self.left <= capacity as u64 {
             low_usize(self.left)
-        } else if self.is_plain {
-            capacity.wrapping_sub(self.partial_even_element(capacity))
+        } else if self.block == 0 {
+            capacity.wrapping_sub(self.partial_element(capacity))
         } else {
-            self.general_piece(capacity)
+            self.piece_to_boundary(capacity)
         }
     }
 
     // By value, so that a stream may keep itself in registers.
     #[inline(never)] // most streams never call it
-    fn general_piece(self, capacity: usize) -> usize {
-        let boundary = if self.block > 0 { self.boundary(capacity) } else { 0 };
+    fn piece_to_boundary(self, capacity: usize) -> usize {
+        let boundary = self.boundary(capacity);
         if boundary > 0 { boundary } else { capacity.wrapping_sub(self.partial_element(capacity)) }
     }
 
@@ -235,18 +232,15 @@ impl Span {
     }
 
     /// Returns how many of the next `len` bytes belong to an element that continues after them.
+    #[inline]
     fn partial_element(&self, len: usize) -> usize {
         if self.unit == 3 {
             usize::from(modulo_3(self.position() + len as u64))
         } else {
-            self.partial_even_element(len)
+            // Elements are a power of two long.
+            low_usize(self.len).wrapping_sub(low_usize(self.left)).wrapping_add(len)
+                & (self.unit as usize - 1)
         }
-    }
-
-    /// The same, for elements that are a power of two long.
-    #[inline]
-    const fn partial_even_element(&self, len: usize) -> usize {
-        low_usize(self.len).wrapping_sub(low_usize(self.left)).wrapping_add(len) & (self.unit as usize - 1)
     }
 
     fn outside(&self, asked: u64) -> Error {
@@ -267,8 +261,11 @@ pub(crate) const fn unit(dtype: Dtype) -> u8 {
 #[inline(never)]
 fn modulo_3(number: u64) -> u8 {
     // 256 modulo 3 is 1, so the sum of the bytes has the same remainder.
-    let sum: u16 = number.to_le_bytes().into_iter().map(u16::from).sum();
-    u8::try_from(sum % 3).unwrap_or(0)
+    let mut left = number;
+    while left > 0xFF {
+        left = (left & 0xFF) + (left >> 8);
+    }
+    u8::try_from(left).unwrap_or(0) % 3
 }
 
 #[cfg(test)]
