@@ -11,34 +11,14 @@ use crate::tensor::info::Extent;
 use crate::util::bytes::low_u32;
 use crate::util::top_k::{Smallest, SortSlot};
 
-/// The sort key of a tensor.
-#[derive(Clone, Copy)]
-struct DataRange {
-    begin: u64,
-    end: u64,
-}
-
-impl DataRange {
-    /// No tensor's range: it ends before it begins.
-    const NONE: Self = Self { begin: 1, end: 0 };
-
-    const fn is_none(self) -> bool {
-        self.end < self.begin
-    }
-
-    const fn is_below(self, other: Self) -> bool {
-        self.begin < other.begin || (self.begin == other.begin && self.end < other.end)
-    }
-}
-
 /// The first pass. It is enough for a header in the order of its offsets, and detects any other.
 pub(crate) struct InOrder {
     /// The tensors are contiguous up to here.
     end: u64,
-    /// The previous tensor in the header; [`DataRange::NONE`] once the header is not in the order of the
-    /// offsets.
-    last: DataRange,
-    /// Where the first tensor begins that does not begin at `end`.
+    /// The range of the previous tensor in the header.
+    last: (u64, u64),
+    /// Where the first tensor begins that does not begin at `end`; `end` itself once the header is not in the
+    /// order of the offsets.
     misfit: u64,
     /// Where in the header that offset is; 0 while there is none.
     misfit_at: u32,
@@ -47,8 +27,7 @@ pub(crate) struct InOrder {
 
 impl InOrder {
     pub(crate) const fn new() -> Self {
-        let last = DataRange { begin: 0, end: 0 };
-        Self { end: 0, last, misfit: 0, misfit_at: 0, tensors: 0 }
+        Self { end: 0, last: (0, 0), misfit: 0, misfit_at: 0, tensors: 0 }
     }
 
     /// Returns how many tensors the header has.
@@ -64,16 +43,18 @@ impl InOrder {
     /// Takes the next tensor of the header.
     pub(crate) const fn see(&mut self, tensor: Extent) {
         let Extent { begin, end, begin_at } = tensor;
-        let range = DataRange { begin, end };
+        let is_below_last = sort_key((begin, end)) < sort_key(self.last);
+        self.last = (begin, end);
         self.tensors += 1;
-        if begin == self.end && self.misfit_at == 0 {
-            (self.end, self.last) = (end, range);
-            return;
-        }
-        let in_order = !self.last.is_none() && !range.is_below(self.last);
-        self.last = if in_order { range } else { DataRange::NONE };
         if self.misfit_at == 0 {
+            if begin == self.end {
+                self.end = end;
+                return;
+            }
             (self.misfit, self.misfit_at) = (begin, begin_at);
+        }
+        if is_below_last {
+            self.misfit = self.end;
         }
     }
 
@@ -84,7 +65,7 @@ impl InOrder {
 
     /// Whether the pass cannot decide if the tensors are contiguous.
     pub(crate) const fn needs_sorting(&self) -> bool {
-        self.misfit_at != 0 && self.last.is_none()
+        self.misfit_at != 0 && self.misfit == self.end
     }
 
     /// Returns the result of the pass.
@@ -97,9 +78,15 @@ impl InOrder {
 
     /// Returns why the tensors are not contiguous, or why that is not known.
     pub(crate) const fn error(&self) -> Error {
-        let kind = if self.last.is_none() { ErrorKind::OutOfOrder } else { misfit(self.misfit, self.end) };
+        let kind = if self.needs_sorting() { ErrorKind::OutOfOrder } else { misfit(self.misfit, self.end) };
         kind.at(self.misfit_at as u64)
     }
+}
+
+/// Returns a number by which ranges are in the order of their begins, and of their ends if they begin at the
+/// same byte.
+const fn sort_key((begin, end): (u64, u64)) -> u128 {
+    ((begin as u128) << 64) | end as u128
 }
 
 /// The result of a sorting pass.
