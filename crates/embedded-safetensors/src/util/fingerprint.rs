@@ -1,6 +1,5 @@
 //! A header's fingerprint, by which a later pass recognises the header that was validated.
 
-use crate::util::bytes::get_mut;
 #[cfg(all(target_arch = "arm", not(target_has_atomic = "32")))]
 use crate::util::bytes::low_u32;
 
@@ -12,44 +11,41 @@ use crate::util::bytes::low_u32;
 #[derive(Clone, Copy)]
 pub(crate) struct Fingerprint {
     hashes: Hashes,
-    /// The bytes after the last complete word, and zeros.
-    tail: [u8; 8],
+    /// The bytes after the last complete word, the last in the highest byte, and zeros.
+    tail: u64,
 }
 
 impl Fingerprint {
     pub(crate) const fn new() -> Self {
-        Self { hashes: [0; size_of::<Hashes>() >> 3], tail: [0; 8] }
+        Self { hashes: [0; size_of::<Hashes>() >> 3], tail: 0 }
     }
 
     /// Takes the bytes that follow the first `seen` ones.
-    pub(crate) const fn push(&mut self, seen: u32, bytes: &[u8]) {
-        let mut index = seen as usize & 7;
-        let mut left = bytes;
+    pub(crate) fn push(&mut self, seen: u32, bytes: &[u8]) {
+        let (mut seen, mut left) = (seen, bytes);
         loop {
-            if index == 0 {
+            if seen & 7 == 0 {
                 left = self.push_words(left);
             }
             let Some((&byte, rest)) = left.split_first() else { return };
-            left = rest;
-            if let Some(slot) = get_mut(&mut self.tail, index) {
-                *slot = byte;
-            }
-            index = (index + 1) & 7;
-            if index == 0 {
-                let tail = self.tail;
-                self.push_words(&tail);
-                self.tail = [0; 8];
+            (seen, left) = (seen + 1, rest);
+            self.tail = (self.tail >> 8) | ((byte as u64) << 56);
+            if seen & 7 == 0 {
+                self.push_words(&self.tail.to_le_bytes());
+                self.tail = 0;
             }
         }
     }
 
     /// Takes complete words, and returns the bytes after them.
     #[inline(never)]
-    const fn push_words<'b>(&mut self, bytes: &'b [u8]) -> &'b [u8] {
-        let (mut hashes, mut left) = (self.hashes, bytes);
-        while let Some((word, rest)) = left.split_first_chunk() {
-            hashes = absorb_next(hashes, u64::from_le_bytes(*word));
-            left = rest;
+    fn push_words<'b>(&mut self, bytes: &'b [u8]) -> &'b [u8] {
+        let words = bytes.chunks_exact(8);
+        let (mut hashes, left) = (self.hashes, words.remainder());
+        for word in words {
+            if let Some(word) = word.first_chunk() {
+                hashes = absorb_next(hashes, u64::from_le_bytes(*word));
+            }
         }
         self.hashes = hashes;
         left
@@ -57,7 +53,8 @@ impl Fingerprint {
 
     /// Returns the hash of all bytes, of which there were `seen`.
     pub(crate) const fn finish(&self, seen: u32) -> u64 {
-        combine(self.hashes) ^ u64::from_le_bytes(self.tail) ^ seen as u64
+        // The lower half is used alone as well.
+        combine(self.hashes) ^ self.tail ^ (self.tail >> 32) ^ seen as u64
     }
 }
 
