@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 
 use embedded_safetensors::{
-    Error, ErrorKind, Model, ReadError, TensorInfo, View,
+    Error, ErrorKind, Model, ReadError, Shape, TensorInfo, View,
     error::{IndexPart, QueryIndex},
     io::FileLen,
     query::{NamedTensor, Query},
@@ -139,6 +139,19 @@ fn missing_tensor_is_reported_after_the_rest_is_found() {
         assert_eq!(model.find_all(&mut queries, window), Ok(()));
         assert_eq!(queries.map(|one| one.info().is_some()), [false, true, true]);
     });
+}
+
+#[test]
+fn shape_has_no_dimensions_of_an_earlier_lookup() {
+    let mut query = [Query::required("a")];
+    for (shape, dims) in [("[1,2,3]", &[1, 2, 3][..]), ("[6]", &[6])] {
+        let header = format!(r#"{{"a":{{"dtype":"U8","shape":{shape},"data_offsets":[0,6]}}}}"#);
+        let file = with_header(&header, 6);
+        let storage = Storage::new(&file, Plan::default());
+        let mut model = Model::open(&storage, &mut [0; 16]).expect("valid file");
+        model.find_all(&mut query, &mut [0; 16]).expect("it exists");
+        assert_eq!(query[0].info().map(|tensor| *tensor.shape()), Shape::new(dims).ok());
+    }
 }
 
 #[test]

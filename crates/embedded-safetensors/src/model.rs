@@ -518,15 +518,9 @@ impl<S: ReadAt> Model<S> {
             self.source.file_len().await.map_err(ReadError::Source)?
         };
         let mut search = Search::new(file_len.exact(), is_known, queries);
-        self.pass(&mut search, window).await?;
-        if !is_known {
-            self.header.accept(&mut search, file_len)?;
-        }
-        let Search { lookup, queries } = search;
-        for query in queries.iter_mut() {
-            query.set_header(self.header.data().header);
-        }
-        Ok(lookup.end(queries)?)
+        let mut pass = Pass::over(&mut self.header);
+        let step = run(&mut self.source, &mut pass, &mut search, window).await?;
+        pass.end_search(&mut search, step, file_len.limit())
     }
 
     /// Validates a new header by a machine.
@@ -538,7 +532,7 @@ impl<S: ReadAt> Model<S> {
     ) -> Result<Self, ReadError<S::Error>> {
         let mut model = Self { source, header: ValidHeader::NONE };
         model.pass(machine, window).await?;
-        model.header.accept(machine, file_len)?;
+        model.header.accept(machine, file_len.limit())?;
         Ok(model)
     }
 
@@ -548,24 +542,25 @@ impl<S: ReadAt> Model<S> {
         machine: &mut impl Machine,
         window: &mut [u8],
     ) -> Result<(), ReadError<S::Error>> {
-        run(&mut self.source, &mut self.header, machine, window).await
+        let mut pass = Pass::over(&mut self.header);
+        let step = run(&mut self.source, &mut pass, machine, window).await?;
+        pass.end(machine, step)
     }
 }
 
-/// Reads the header and feeds it to the machine until the machine is done.
+/// Reads the header and feeds it to the machine until the machine is done, or the pass is over.
 #[form]
 #[inline]
 async fn run<S: ReadAt>(
     source: &mut S,
-    known: &mut ValidHeader,
+    pass: &mut Pass<'_>,
     machine: &mut impl Machine,
     window: &mut [u8],
-) -> Result<(), ReadError<S::Error>> {
-    let mut pass = Pass::over(known);
-    let step = loop {
+) -> Result<Step, ReadError<S::Error>> {
+    loop {
         let room = pass.room(machine, window);
         if room.is_empty() {
-            break Step::NoWindow;
+            return Ok(Step::NoWindow);
         }
         let step = match source.in_memory() {
             // Complete entries are parsed at once, and nothing is copied.
@@ -580,8 +575,7 @@ async fn run<S: ReadAt>(
             }
         };
         if step != Step::Read {
-            break step;
+            return Ok(step);
         }
-    };
-    pass.end(machine, step)
+    }
 }

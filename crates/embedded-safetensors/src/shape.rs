@@ -1,6 +1,7 @@
 //! Shapes of bounded rank, and the element count of any shape.
 
 use crate::error::{ErrorKind, QueryIndex};
+use crate::util::bytes::{get, low_u8};
 
 /// The highest rank that a [`Shape`] holds.
 pub const MAX_RANK: usize = LIMIT as usize;
@@ -127,25 +128,40 @@ pub(crate) const fn elements(dims: &[u64]) -> Result<u64, ErrorKind> {
 /// The size of an axis in a requested shape that may have any size.
 pub const ANY_SIZE: u64 = u64::MAX;
 
-/// Returns the error if these dimensions are not the requested ones.
+/// Returns the error for dimensions that are not the requested ones, and differ in this axis.
 pub(crate) const fn shape_mismatch(
     query: Option<QueryIndex>,
+    axis: usize,
     found: &[u64],
     asked: &[u64],
-) -> Option<ErrorKind> {
-    if found.len() != asked.len() {
-        // A tensor of an index may have more dimensions than fit.
-        let found = if found.len() < 255 { found.len().to_le_bytes()[0] } else { 255 };
-        let asked = asked.len() as u64;
-        return Some(ErrorKind::RankMismatch { query, found, asked });
-    }
-    let (mut axis, mut left, mut asked_left) = (0u8, found, asked);
-    while let ([size, rest @ ..], [asked_size, asked_rest @ ..]) = (left, asked_left) {
-        let (found, asked) = (*size, *asked_size);
-        if found != asked && asked != ANY_SIZE {
-            return Some(ErrorKind::ShapeMismatch { query, axis, found, asked });
+) -> ErrorKind {
+    match (get(found, axis), get(asked, axis)) {
+        (Some(found), Some(asked)) => {
+            ErrorKind::ShapeMismatch { query, axis: at_most_255(axis), found, asked }
         }
-        (axis, left, asked_left) = (axis.saturating_add(1), rest, asked_rest);
+        _ => {
+            let (found, asked) = (at_most_255(found.len()), asked.len() as u64);
+            ErrorKind::RankMismatch { query, found, asked }
+        }
+    }
+}
+
+/// Returns this number, or 255: a tensor of an index may have more dimensions than fit.
+const fn at_most_255(number: usize) -> u8 {
+    if number < 255 { low_u8(number) } else { 255 }
+}
+
+/// Returns the first axis whose size is not the requested one; one that does not exist if the ranks differ.
+pub(crate) const fn different_axis(found: &[u64], asked: &[u64]) -> Option<usize> {
+    if found.len() != asked.len() {
+        return Some(usize::MAX);
+    }
+    let (mut axis, mut left, mut asked_left) = (0, found, asked);
+    while let ([size, rest @ ..], [asked_size, asked_rest @ ..]) = (left, asked_left) {
+        if *size != *asked_size && *asked_size != ANY_SIZE {
+            return Some(axis);
+        }
+        (axis, left, asked_left) = (axis + 1, rest, asked_rest);
     }
     None
 }

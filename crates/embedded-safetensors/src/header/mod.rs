@@ -117,6 +117,14 @@ impl HeaderParser {
         }
     }
 
+    /// Returns the bytes of the [`piece`](Self::piece).
+    pub(crate) const fn piece_bytes<'i>(&'i self, signal: Signal, run: &'i [u8]) -> &'i [u8] {
+        match signal {
+            Signal::Name | Signal::Key | Signal::Value if run.is_empty() => self.character.as_bytes(),
+            _ => run,
+        }
+    }
+
     /// Ends the input: the file has no more bytes. Returns `Ok` if the header is complete.
     ///
     /// # Errors

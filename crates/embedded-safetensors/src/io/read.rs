@@ -26,6 +26,16 @@ impl FileLen {
             Self::AtMost(_) | Self::Unknown => None,
         }
     }
+
+    /// Returns the greatest length that the file may have, and whether it has that length.
+    pub(crate) const fn limit(self) -> (u64, bool) {
+        match self {
+            Self::Exactly(len) => (len, true),
+            Self::AtMost(len) => (len, false),
+            // Offsets are 64 bits, so no file is longer.
+            Self::Unknown => (u64::MAX, false),
+        }
+    }
 }
 
 /// An error while reading: of the file, of the storage, or an early end of the file.

@@ -5,7 +5,7 @@ use crate::error::table::Fault;
 use crate::error::{Error, ErrorKind, QueryIndex};
 use crate::header::progress::{Machine, Progress};
 use crate::header::{HeaderParser, Signal, Signals, Whole};
-use crate::shape::{MAX_RANK, Shape, shape_mismatch};
+use crate::shape::{MAX_RANK, Shape, different_axis, shape_mismatch};
 use crate::tensor::info::{Extent, TensorInfo};
 use crate::tensor::span::{Located, Location};
 use crate::validate::Summary;
@@ -123,14 +123,24 @@ impl<'n> Query<'n> {
         }
     }
 
-    /// Returns the error if the tensor that was seen is not as requested.
+    /// Returns the first axis whose size is not as requested; one that does not exist if the dtype or the
+    /// rank is not.
     #[inline(never)] // it is called where a difference is noticed, and where its error is created
-    fn mismatch(&self, query: Option<QueryIndex>, found: Dtype, dims: &[u64]) -> Option<ErrorKind> {
-        let asked = self.asked_dtypes;
-        if !asked.contains(found) {
-            return Some(ErrorKind::DtypeMismatch { query, found, asked });
+    fn different_axis(&self, found: Dtype, dims: &[u64]) -> Option<usize> {
+        if self.asked_dtypes.contains(found) {
+            different_axis(dims, self.asked_dims?)
+        } else {
+            Some(usize::MAX)
         }
-        shape_mismatch(query, dims, self.asked_dims?)
+    }
+
+    /// Returns the error if a tensor is not as requested.
+    fn mismatch(&self, query: Option<QueryIndex>, found: Dtype, dims: &[u64]) -> Option<ErrorKind> {
+        let (axis, asked) = (self.different_axis(found, dims)?, self.asked_dtypes);
+        Some(match self.asked_dims {
+            Some(asked_dims) if asked.contains(found) => shape_mismatch(query, axis, dims, asked_dims),
+            _ => ErrorKind::DtypeMismatch { query, found, asked },
+        })
     }
 
     /// Checks a tensor that was found otherwise, in an index or a file of an operating system: its dtype and
@@ -156,17 +166,20 @@ impl<'n> Query<'n> {
         self.mismatch(None, dtype, tensor.dims()).map_or(Ok(()), Err)
     }
 
-    /// Ends a lookup that has covered the right header. Returns whether it was successful.
-    fn end(&mut self) -> bool {
+    /// Ends a lookup that has covered the right header, that of the model `header`. Returns whether it was
+    /// successful.
+    fn end(&mut self, header: u32) -> bool {
+        self.header = header;
         if self.state == State::Sought {
             return self.optional;
         }
-        let is_as_requested = self.mismatch(None, self.dtype, self.dims()).is_none();
+        let is_as_requested = self.different_axis(self.dtype, self.dims()).is_none();
         self.state = if is_as_requested { State::Found } else { State::Different };
         is_as_requested
     }
 
     /// Returns why the lookup was not successful. The data begins at byte `data_start`.
+    #[inline(never)]
     fn error(&self, query: Option<QueryIndex>, data_start: u64) -> Error {
         match self.mismatch(query, self.dtype, self.dims()) {
             // A header may describe more data than any file can hold.
@@ -179,7 +192,7 @@ impl<'n> Query<'n> {
     pub(crate) fn fill(&mut self, info: Option<TensorInfo>) {
         self.state = State::Sought;
         if let Some(info) = info {
-            (self.dtype, self.header) = (info.dtype(), 0);
+            self.dtype = info.dtype();
             (self.dims, self.rank) = info.shape().parts();
             (self.begin, self.end) = (info.begin(), info.end());
             self.state = State::Seen;
@@ -189,12 +202,6 @@ impl<'n> Query<'n> {
     /// Forgets the result of an earlier lookup.
     fn reset(&mut self) {
         self.state = State::Sought;
-        (self.dims, self.rank) = ([0; MAX_RANK], 0);
-    }
-
-    /// Notes in which model it was looked up.
-    pub(crate) fn set_header(&mut self, header: u32) {
-        self.header = header;
     }
 
     /// Whether `piece` continues the name after its first `passed` bytes.
@@ -213,10 +220,12 @@ impl<'n> Query<'n> {
 
     /// Stores one signal of the matching entry. Returns `false` for a duplicate name, and for more
     /// dimensions than a shape holds.
-    #[inline(never)] // otherwise the values it may need are kept on the caller's stack
     fn take(&mut self, signal: Signal, parser: &HeaderParser) -> bool {
         match signal {
-            Signal::Tensor => return self.state == State::Sought,
+            Signal::Tensor => {
+                (self.dims, self.rank) = ([0; MAX_RANK], 0);
+                return self.state == State::Sought;
+            }
             Signal::Dim => return self.push(parser.dim()),
             _ => {}
         }
@@ -290,7 +299,7 @@ pub(crate) struct Lookup {
     /// The length of the current name so far; [`OTHER`] when it matches no query.
     name_len: usize,
     /// Whether the header is known to be valid, so that entries may be skipped.
-    skims: bool,
+    pub(crate) skims: bool,
 }
 
 /// No name is this long.
@@ -389,11 +398,6 @@ impl Lookup {
         self.begin_name(queries);
     }
 
-    /// As [`end_lookup`], after the header was read.
-    pub(crate) fn end<'n>(&self, queries: &mut [impl HasQuery<'n>]) -> Result<(), Error> {
-        end_lookup(queries, self.parser.position())
-    }
-
     /// Takes an entry that was parsed as one piece.
     fn keep<'n>(&mut self, entry: &Whole<'_>, queries: &mut [impl HasQuery<'n>]) {
         for one in all(queries).filter(|one| one.name.as_bytes() == entry.name) {
@@ -414,8 +418,7 @@ impl Lookup {
 
     #[inline(never)]
     fn match_piece<'n>(&mut self, signal: Signal, run: &[u8], queries: &mut [impl HasQuery<'n>]) {
-        let piece = self.parser.piece(signal, run);
-        let piece = piece.as_bytes();
+        let piece = self.parser.piece_bytes(signal, run);
         let passed = self.name_len;
         self.name_len = OTHER;
         for one in all(queries) {
@@ -455,22 +458,33 @@ impl Lookup {
     }
 }
 
-/// Ends a lookup, once it is known to have covered the right header. The data begins at byte `data_start`.
+/// Ends a lookup, once it is known to have covered the right header, that of the model `header`. The data
+/// begins at byte `data_start`.
 ///
 /// # Errors
 /// That of the first tensor that is missing or not as requested. All others can be used.
-#[inline(never)] // otherwise its stack is reserved until the end of the pass
-pub(crate) fn end_lookup<'n>(queries: &mut [impl HasQuery<'n>], data_start: u64) -> Result<(), Error> {
-    let mut failed = None;
-    for (index, one) in all(queries).enumerate() {
-        if !one.end() && failed.is_none() {
-            failed = Some((index, &*one));
-        }
-    }
-    match failed {
-        Some((index, one)) => Err(one.error(QueryIndex::new(index), data_start)),
+#[inline]
+pub(crate) fn end_lookup<'n, E: From<Error>>(
+    queries: &mut [impl HasQuery<'n>],
+    header: u32,
+    data_start: u64,
+) -> Result<(), E> {
+    let failed = end_each(queries, header);
+    match queries.get_mut(failed) {
+        Some(one) => Err(E::from(one.query().error(QueryIndex::new(failed), data_start))),
         None => Ok(()),
     }
+}
+
+/// Ends the lookup of each query. Returns the index of the first one that was not successful, or of none.
+fn end_each<'n>(queries: &mut [impl HasQuery<'n>], header: u32) -> usize {
+    let mut failed = usize::MAX;
+    for (index, one) in all(queries).enumerate() {
+        if !one.end(header) {
+            failed = failed.min(index);
+        }
+    }
+    failed
 }
 
 /// Looks up each query by its name, without a pass over a header.
@@ -484,7 +498,7 @@ pub(crate) fn find_each(
 ) -> Result<(), Error> {
     queries.iter_mut().for_each(Query::reset);
     queries.iter_mut().try_for_each(|query| find(query.name).map(|info| query.fill(info)))?;
-    end_lookup(queries, data_start)
+    end_lookup(queries, 0, data_start)
 }
 
 fn all<'w, 'n: 'w>(queries: &'w mut [impl HasQuery<'n>]) -> impl Iterator<Item = &'w mut Query<'n>> {

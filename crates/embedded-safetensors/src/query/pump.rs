@@ -6,8 +6,8 @@
 use crate::error::{Class, Error, ErrorKind};
 use crate::header::progress::{Machine, Progress};
 use crate::index::build::IndexBuilder;
-use crate::io::{FileLen, ReadError};
-use crate::query::find::Search;
+use crate::io::ReadError;
+use crate::query::find::{Search, end_lookup};
 use crate::tensor::span::Data;
 use crate::util::bytes::low_u32;
 use crate::util::fingerprint::Fingerprint;
@@ -54,7 +54,7 @@ impl ValidHeader {
     pub(crate) fn accept(
         &mut self,
         machine: &mut impl HeaderValidator,
-        file_len: FileLen,
+        file_len: (u64, bool),
     ) -> Result<(), Error> {
         let summary = machine.validated_summary()?;
         check_file_len(summary, file_len)?;
@@ -203,18 +203,39 @@ impl<'p> Pass<'p> {
         }
     }
 
+    /// Returns the result of a lookup that is over, and of the validation of the header if it was the first.
+    ///
+    /// # Errors
+    /// As [`end`](Self::end), [`ValidHeader::accept`] and [`end_lookup`].
+    #[inline(never)] // keeps the stack of errors out of the pass
+    pub(crate) fn end_search<E>(
+        &mut self,
+        search: &mut Search<'_, '_>,
+        step: Step,
+        file_len: (u64, bool),
+    ) -> Result<(), ReadError<E>> {
+        if step != Step::Done {
+            return self.end(search, step);
+        }
+        if !search.lookup.skims {
+            self.known.accept(search, file_len)?;
+        }
+        let Data { start, header, .. } = self.known.data();
+        end_lookup(search.queries, header, start)
+    }
+
     /// Why the pass has ended too early.
     #[inline(never)]
     fn error(&self, machine: &mut impl Machine, step: Step) -> Error {
-        if step == Step::EndOfInput {
-            machine.cut_short();
+        match step {
+            Step::NoWindow => return ErrorKind::NoWindow.at(self.position()),
+            Step::Changed => return ErrorKind::Changed.at(self.position()),
+            Step::EndOfInput => machine.cut_short(),
+            Step::Read | Step::Done | Step::Failed => {}
         }
         let mut error = machine.failure();
-        match step {
-            Step::NoWindow => error = ErrorKind::NoWindow.at(self.position()),
-            Step::Changed => error = ErrorKind::Changed.at(self.position()),
-            _ if self.is_change(error.kind) => error.kind = ErrorKind::Changed,
-            _ => {}
+        if self.is_change(error.kind) {
+            error.kind = ErrorKind::Changed;
         }
         error
     }
@@ -230,18 +251,13 @@ impl<'p> Pass<'p> {
     }
 }
 
-fn check_file_len(summary: Summary, file_len: FileLen) -> Result<(), Error> {
-    let (len, is_exact) = match file_len {
-        FileLen::Exactly(len) => (len, true),
-        FileLen::AtMost(len) => (len, false),
-        // Offsets are 64 bits, so no file is longer.
-        FileLen::Unknown => (u64::MAX, false),
-    };
+fn check_file_len(summary: Summary, (len, is_exact): (u64, bool)) -> Result<(), Error> {
     let (needed, present) = (summary.data_len, len.saturating_sub(summary.data_start));
     if needed > present {
         Err(ErrorKind::DataShort { needed, present }.at(len))
-    } else if is_exact && needed < present {
-        Err(ErrorKind::DataTrailing { needed }.at(summary.file_len()))
+    } else if needed < present && is_exact {
+        // The sum is smaller than the length of the file.
+        Err(ErrorKind::DataTrailing { needed }.at(summary.data_start.wrapping_add(needed)))
     } else {
         Ok(())
     }

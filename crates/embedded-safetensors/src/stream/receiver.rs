@@ -2,7 +2,7 @@
 
 use crate::error::{Error, ErrorKind};
 use crate::header::Signal;
-use crate::query::find::{HasQuery, Lookup, Query};
+use crate::query::find::{HasQuery, Lookup, Query, end_lookup};
 use crate::stream::{end_of_header, limited};
 use crate::tensor::info::TensorInfo;
 use crate::tensor::span::{Located, Location};
@@ -292,7 +292,7 @@ impl<'n, 'b, B: AsMut<[Target<'n, 'b>]>> Receiver<B> {
     fn end_header(&mut self) -> Result<(), Error> {
         self.lookup.conclude()?;
         let (data_start, targets) = (self.lookup.parser().position(), self.targets.as_mut());
-        self.lookup.end(targets)?;
+        end_lookup::<Error>(targets, 0, data_start)?;
         targets.iter().try_for_each(|one| one.check_room(data_start))
     }
 

@@ -5,7 +5,7 @@ use crate::error::{Error, ErrorKind};
 use crate::header::Signal;
 use crate::io::WriteError;
 use crate::io::write::{ERASED, PREFIX};
-use crate::query::find::{Lookup, Query};
+use crate::query::find::{Lookup, Query, end_lookup};
 use crate::stream::receiver::Status;
 use crate::util::bytes::{copy, index_below};
 use crate::validate::Summary;
@@ -181,7 +181,7 @@ impl<S> FileReceiver<'_, '_, S> {
         self.lookup.conclude()?;
         let summary = self.lookup.summary();
         summary.validate_file_len(self.file_len)?;
-        self.lookup.end(self.queries)?;
+        end_lookup::<Error>(self.queries, 0, summary.data_start)?;
         let unit = self.first_unit.len() as u64;
         if summary.data_start < unit && summary.data_len > 0 {
             return Err(ErrorKind::FirstUnit { unit }.at(summary.data_start));

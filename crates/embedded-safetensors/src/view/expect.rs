@@ -5,7 +5,7 @@ use super::tensor::Tensor;
 use super::{View, fail};
 use crate::dtype::Dtype;
 use crate::error::sentence::Part;
-use crate::shape::shape_mismatch;
+use crate::shape::different_axis;
 use crate::values::native::Array;
 
 impl<'a> View<'a> {
@@ -19,8 +19,7 @@ impl<'a> View<'a> {
     /// panic happen at run time: use [`find`](Self::find) there.
     pub const fn expect(&self, name: &str, dtype: Dtype, dims: &[u64]) -> Tensor<'a> {
         let tensor = self.find_or_fail(name);
-        if tensor.dtype() as u8 != dtype as u8 || shape_mismatch(None, tensor.shape().dims(), dims).is_some()
-        {
+        if tensor.dtype() as u8 != dtype as u8 || different_axis(tensor.shape().dims(), dims).is_some() {
             fail_type_mismatch(name, &tensor, dtype, dims);
         }
         tensor

@@ -5,7 +5,7 @@ use super::walk::ParsedTensor;
 use crate::dtype::{Dtype, DtypeSet};
 use crate::error::{Error, ErrorKind};
 use crate::reader::tensor::TensorReader;
-use crate::shape::{Shape, shape_mismatch};
+use crate::shape::{Shape, different_axis, shape_mismatch};
 use crate::tensor::info::TensorInfo;
 use crate::tensor::span::{Located, Location, Span};
 use crate::util::bytes::{index_below, low_u32};
@@ -119,8 +119,9 @@ impl<'a> Tensor<'a> {
     /// tensor has another shape.
     pub fn as_array<T: Array>(&self) -> Result<&'a T, Error> {
         self.check_elements(T::DTYPE)?;
-        if let Some(kind) = shape_mismatch(None, self.shape().dims(), T::SHAPE.dims()) {
-            return Err(kind.at(self.at()));
+        let (found, asked) = (self.shape().dims(), T::SHAPE.dims());
+        if let Some(axis) = different_axis(found, asked) {
+            return Err(shape_mismatch(None, axis, found, asked).at(self.at()));
         }
         Aligned::at_address(self.bytes()).as_array().ok_or_else(|| self.misaligned(align_of::<T>()))
     }
