@@ -328,12 +328,12 @@ const GRAMMAR: Table = {
     row(t, S::Tail, &[])
 };
 
-const CLASSES: &[u8; 256] = &BYTES;
+const CLASSES: &[Class; 256] = &BYTES;
 
-const BYTES: [u8; 256] = {
-    let (mut classes, mut byte) = ([Class::Other as u8; 256], 0u8);
+const BYTES: [Class; 256] = {
+    let (mut classes, mut byte) = ([Class::Other; 256], 0u8);
     loop {
-        classes[byte as usize] = Class::of(byte) as u8;
+        classes[byte as usize] = Class::of(byte);
         match byte.checked_add(1) {
             Some(next) => byte = next,
             None => break classes,
@@ -344,7 +344,7 @@ const BYTES: [u8; 256] = {
 /// Returns the state that a byte leads to from a row.
 #[inline(always)]
 pub(super) const fn next(row: State, byte: u8) -> State {
-    TABLE[row as usize][CLASSES[byte as usize] as usize & (COLUMNS - 1)]
+    TABLE[row as usize][CLASSES[byte as usize] as usize]
 }
 
 /// Returns the state before the value of a field.

@@ -576,7 +576,7 @@ impl HeaderParser {
     /// Takes keys of an entry with their colons, and dtypes, while they are contiguous at the start and
     /// canonical. `state` says which of them begins after the last quote that was taken. All that this does
     /// not recognise is left to the general code.
-    #[inline(never)]
+    #[inline(always)]
     const fn take_words<'i>(&mut self, state: State, left: &'i [u8]) -> (State, &'i [u8]) {
         const DTYP: u32 = u32::from_le_bytes(*b"dtyp");
         const SHAP: u32 = u32::from_le_bytes(*b"shap");
@@ -695,6 +695,7 @@ impl HeaderParser {
         }
     }
 
+    #[inline(never)]
     const fn after_skipped(&self) -> State {
         if self.nesting.is_empty() {
             State::AfterField
