@@ -44,7 +44,7 @@
 //! CONTRIBUTING.md says what to change for another member of entries.
 
 use super::grammar::{self, State};
-use super::nesting::Nesting;
+use super::nesting::{MAX_DEPTH, Nesting};
 use super::number::{digits, more_digits};
 use super::signal::{Signal, Signals};
 use super::text::{Utf8, Word};
@@ -95,10 +95,11 @@ pub struct HeaderParser {
     pub(super) dtype: Dtype,
     pub(super) metadata_seen: bool,
     pub(super) reading: Reading,
-    utf8: Utf8,
     /// Where the header ends; where its length ends until that is known.
     pub(super) end: u32,
-    // Most of the fields below are zero at first, and begin at a multiple of 8: one routine clears them.
+    /// Where the error is; where the file ends, until there is one.
+    fault_at: u32,
+    // All fields below are zero at first, and begin at a multiple of 8: one routine clears them.
     pub(super) position: u32,
     /// Where the token begins that is being read, or was reported last.
     pub(super) token: u32,
@@ -114,15 +115,16 @@ pub struct HeaderParser {
     /// The offsets of the entry, as far as they have been read.
     pub(super) begin: u64,
     pub(super) range_end: u64,
-    word: Word,
-    /// Where the error is; where the file ends, until there is one.
-    fault_at: u32,
-    unicode: Unicode,
     nesting: Nesting,
+    word: Word,
+    utf8: Utf8,
     /// The last character that was spelled as an escape.
     pub(super) character: Utf8Char,
+    /// How many brackets are open in the value of an unknown field.
+    depth: u8,
     /// The parser's error once the state is [`State::Failed`]; before that it may hold a pending error.
     fault: Fault,
+    unicode: Unicode,
 }
 
 const METADATA: &[u8] = b"__metadata__";
@@ -192,14 +194,15 @@ impl HeaderParser {
             shape_at: 0,
             begin_at: 0,
             number: 0,
-            elements: 1,
+            elements: 0,
             begin: 0,
             range_end: 0,
             word: Word::new(),
             fault_at: file_len,
-            unicode: Unicode::new(),
+            unicode: Unicode::unused(),
             nesting: Nesting::new(),
-            character: Utf8Char::ascii(0),
+            depth: 0,
+            character: Utf8Char::NONE,
             fault: Fault::FileTooShort,
         }
     }
@@ -682,14 +685,16 @@ impl HeaderParser {
                 State::LiteralLetters
             }
             State::CloseSkipped => {
-                self.nesting.close();
+                self.depth = self.depth.wrapping_sub(1); // cannot wrap: it was opened
                 self.after_skipped()
             }
             _ => {
                 let is_object = matches!(state, State::OpenObject);
-                if !self.nesting.open(is_object) {
+                if self.depth == MAX_DEPTH {
                     return self.fail(Fault::Depth, at);
                 }
+                self.depth += 1;
+                self.nesting.open(self.depth, is_object);
                 if is_object { State::FirstSkippedKey } else { State::FirstItem }
             }
         }
@@ -697,9 +702,9 @@ impl HeaderParser {
 
     #[inline(never)]
     const fn after_skipped(&self) -> State {
-        if self.nesting.is_empty() {
+        if self.depth == 0 {
             State::AfterField
-        } else if self.nesting.in_object() {
+        } else if self.nesting.is_object(self.depth) {
             State::AfterSkippedMember
         } else {
             State::AfterItem

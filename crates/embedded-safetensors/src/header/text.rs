@@ -54,7 +54,7 @@ pub(super) struct Utf8 {
 
 impl Utf8 {
     pub(super) const fn new() -> Self {
-        Self { missing: 0, seen: 0, low: 0x80, high: 0xBF }
+        Self { missing: 0, seen: 0, low: 0, high: 0 }
     }
 
     /// Takes one byte. Returns `false`, and leaves the state unchanged, if the byte is not valid here.
@@ -65,10 +65,8 @@ impl Utf8 {
         if byte < self.low || byte > self.high {
             return false;
         }
-        *self = Self { missing: self.missing - 1, seen: self.seen + 1, ..Self::new() };
-        if self.missing == 0 {
-            self.seen = 0;
-        }
+        let missing = self.missing - 1;
+        *self = Self { missing, seen: if missing == 0 { 0 } else { self.seen + 1 }, low: 0x80, high: 0xBF };
         true
     }
 
@@ -101,7 +99,6 @@ impl Utf8 {
 
 /// The decoded start of a string, while it may still be a word that the parser recognises.
 #[derive(Clone, Copy)]
-#[repr(align(4))]
 pub(super) struct Word {
     bytes: [u8; Self::LONGEST],
     len: u8,

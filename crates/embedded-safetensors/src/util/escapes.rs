@@ -9,6 +9,9 @@ pub(crate) struct Utf8Char {
 }
 
 impl Utf8Char {
+    /// No character.
+    pub(crate) const NONE: Self = Self { bytes: [0; 4], len: 0 };
+
     pub(crate) const fn ascii(byte: u8) -> Self {
         Self { bytes: [byte, 0, 0, 0], len: 1 }
     }
@@ -80,6 +83,11 @@ impl Unicode {
 
     pub(crate) const fn new() -> Self {
         Self(Self::NONE)
+    }
+
+    /// The state before the first escape.
+    pub(crate) const fn unused() -> Self {
+        Self(0)
     }
 
     pub(crate) const fn push(&mut self, byte: u8) -> UnicodeStep {
