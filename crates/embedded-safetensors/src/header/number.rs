@@ -21,11 +21,11 @@ pub(super) const fn digits<const IN_CONST: bool>(value: u64, text: &[u8]) -> (u6
     }
     let (mut low, mut left) = (low_u32(value), text);
     while let [digit, rest @ ..] = left {
-        let digit = digit.wrapping_sub(b'0');
+        let digit = (*digit as u32).wrapping_sub(b'0' as u32);
         if digit > 9 || low > MAX_BEFORE_DIGIT {
             break;
         }
-        low = low * 10 + digit as u32;
+        low = low * 10 + digit;
         left = rest;
     }
     if low > MAX_BEFORE_DIGIT { more_digits(low as u64, left) } else { (low as u64, left) }

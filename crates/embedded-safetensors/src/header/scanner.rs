@@ -338,19 +338,32 @@ impl HeaderParser {
                         }
                     }
                 }
-                State::Dim | State::Begin | State::End => {
-                    self.token_kind = state;
-                    self.token = end - low_u32(left.len() as u64) - 1;
-                    let mut number = (byte & 0x0F) as u64;
-                    if number > 0 {
-                        (number, left) = digits::<IN_CONST>(number, left);
+                State::Dim | State::Begin | State::End | State::Digits => {
+                    if let State::Digits = state {
+                        // No digit may follow a leading zero.
+                        if self.number > 0 {
+                            (self.number, left) = more_digits(self.number, left);
+                        }
+                    } else {
+                        self.token_kind = state;
+                        self.token = end - low_u32(left.len() as u64) - 1;
+                        let mut number = (byte & 0x0F) as u64;
+                        if number > 0 {
+                            (number, left) = digits::<IN_CONST>(number, left);
+                        }
+                        self.number = number;
                     }
-                    self.number = number;
-                    (state, signal) = match left {
-                        // The most frequent next bytes. All others go through `State::Digits`.
-                        [b',' | b']' | b' ' | b'\n', ..] => self.end_number(),
-                        _ => (State::Digits, Signal::Nothing),
-                    };
+                    match left {
+                        [] => {
+                            state = State::Digits;
+                            break Signal::NeedInput;
+                        }
+                        [byte @ (b'0'..=b'9' | b'.' | b'e' | b'E'), ..] => {
+                            state = self.fail_in_integer(*byte, end - low_u32(left.len() as u64));
+                            continue;
+                        }
+                        _ => (state, signal) = self.end_number(),
+                    }
                 }
                 State::Colon => {
                     state = self.after_colon;
@@ -374,20 +387,6 @@ impl HeaderParser {
                 State::Null | State::Literal | State::OpenObject | State::OpenArray | State::CloseSkipped => {
                     state = self.begin_rare(state, byte, end - low_u32(left.len() as u64) - 1);
                     continue;
-                }
-                State::Digits => {
-                    // No digit may follow a leading zero.
-                    if self.number > 0 {
-                        (self.number, left) = more_digits(self.number, left);
-                    }
-                    match left {
-                        [] => break Signal::NeedInput,
-                        [byte @ (b'0'..=b'9' | b'.' | b'e' | b'E'), ..] => {
-                            state = self.fail_in_integer(*byte, end - low_u32(left.len() as u64));
-                            continue;
-                        }
-                        _ => (state, signal) = self.end_number(),
-                    }
                 }
                 State::EndNumber => {
                     state = grammar::next(self.after_skipped(), byte);
@@ -586,6 +585,8 @@ impl HeaderParser {
         const DATA: u32 = u32::from_le_bytes(*b"data");
         const OFF: u32 = u32::from_le_bytes(*b"_off");
         const SETS: u32 = u32::from_le_bytes(*b"sets");
+        /// The end of two keys, above a byte that is not compared.
+        const E: u32 = u32::from_le_bytes(*b"\0e\":");
         let (mut state, mut left) = (state, left);
         loop {
             if let State::Dtype = state {
@@ -594,15 +595,16 @@ impl HeaderParser {
                 let [b',', b'"', key @ ..] = rest else { return (State::AfterField, rest) };
                 (state, left) = (State::Field, key);
             }
-            let Some((word, rest)) = left.split_first_chunk() else { return (state, left) };
-            let (field, rest) = match (u32::from_le_bytes(*word), rest) {
-                (DTYP, [b'e', b'"', b':', rest @ ..]) => (Field::Dtype, rest),
-                (SHAP, [b'e', b'"', b':', rest @ ..]) => (Field::Shape, rest),
-                (DATA, [a, b, c, d, e, f, g, h, b'"', b':', rest @ ..])
-                    if u32::from_le_bytes([*a, *b, *c, *d]) == OFF
-                        && u32::from_le_bytes([*e, *f, *g, *h]) == SETS =>
+            let Some((words, rest)) = left.split_first_chunk() else { return (state, left) };
+            let words = u64::from_le_bytes(*words);
+            let (first, second) = (low_u32(words & u32::MAX as u64), low_u32(words >> 32));
+            let (field, value) = match (first, rest) {
+                (DTYP, _) if second << 8 == E => (Field::Dtype, skip(left, 7)),
+                (SHAP, _) if second << 8 == E => (Field::Shape, skip(left, 7)),
+                (DATA, [e, f, g, h, b'"', b':', value @ ..])
+                    if second == OFF && u32::from_le_bytes([*e, *f, *g, *h]) == SETS =>
                 {
-                    (Field::Offsets, rest)
+                    (Field::Offsets, value)
                 }
                 _ => return (state, left),
             };
@@ -610,10 +612,12 @@ impl HeaderParser {
                 return (state, left);
             }
             self.fields |= field.bit();
-            let (Field::Dtype, [b'"', dtype @ ..]) = (field, rest) else {
-                return (grammar::before_value(field), rest);
-            };
-            (state, left) = (State::Dtype, dtype);
+            match (field, value) {
+                (Field::Dtype, [b'"', dtype @ ..]) => (state, left) = (State::Dtype, dtype),
+                (Field::Shape, [b'[', dims @ ..]) => return (State::OpenShape, dims),
+                (Field::Offsets, [b'[', offsets @ ..]) => return (State::FirstOffset, offsets),
+                _ => return (grammar::before_value(field), value),
+            }
         }
     }
 
@@ -631,7 +635,7 @@ impl HeaderParser {
         }
     }
 
-    #[inline(never)]
+    #[inline(always)]
     const fn end_number(&mut self) -> (State, Signal) {
         match self.token_kind {
             State::Dim => {
