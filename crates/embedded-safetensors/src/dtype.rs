@@ -1,6 +1,6 @@
 //! The element types of the format.
 
-use crate::util::bytes::{WORDS, low_u32};
+use crate::util::bytes::{WORDS, low_u8, low_u32};
 use crate::util::text::equal;
 
 /// Declares [`Dtype`]: a line for each element type. Its name is the header's spelling.
@@ -114,12 +114,12 @@ impl Dtype {
         None
     }
 
-    /// Returns the dtype whose name, followed by a quote, is at the start of `text`, and the bytes after
-    /// that. `text` must have eight bytes.
+    /// Returns the dtype whose name, followed by a quote, is at the start of `text`, and how many bytes that
+    /// is. `text` must have eight bytes.
     ///
     /// Names with their quotes are distinguished by a perfect hash of their first eight bytes: a branch for
     /// each name would be mispredicted where dtypes differ from tensor to tensor.
-    pub(crate) const fn quoted(text: &[u8]) -> Option<(Self, &[u8])> {
+    pub(crate) const fn quoted(text: &[u8]) -> Option<(Self, u8)> {
         let Some((word, after_word)) = text.split_first_chunk::<8>() else { return None };
         let (mask, len) = match word {
             _ if WORDS => until_quote(u64::from_le_bytes(*word)),
@@ -132,19 +132,21 @@ impl Dtype {
         // In bounds: a slot is below SLOTS, and each dtype has a name. Calls of `get` would slow down const
         // evaluation.
         let dtype = DTYPES[slot(name, FACTOR)];
-        match (dtype, after_word) {
-            _ if NAMES[dtype as usize] != name => None,
-            (Self::F8_E4M3FNUZ | Self::F8_E5M2FNUZ, [b'N', b'U', b'Z', b'"', rest @ ..]) => {
-                Some((dtype, rest))
+        if NAMES[dtype as usize] != name {
+            return None;
+        }
+        match (dtype, after_word.first_chunk()) {
+            (Self::F8_E4M3FNUZ | Self::F8_E5M2FNUZ, Some(end)) if u32::from_le_bytes(*end) == NUZ => {
+                Some((dtype, 12))
             }
             (Self::F8_E4M3FNUZ | Self::F8_E5M2FNUZ, _) => None,
-            _ => match text.split_at_checked(len) {
-                Some((_, rest)) => Some((dtype, rest)),
-                None => None,
-            },
+            _ => Some((dtype, len)),
         }
     }
 }
+
+/// The end of the names that are longer than eight bytes.
+const NUZ: u32 = u32::from_le_bytes(*b"NUZ\"");
 
 /// A set of dtypes: those that a program accepts for a tensor.
 ///
@@ -238,17 +240,17 @@ impl defmt::Format for DtypeSet {
 }
 
 /// Returns the mask of a word's bytes up to its first quote, and how many bytes that is. Branchless.
-const fn until_quote(word: u64) -> (u64, usize) {
+const fn until_quote(word: u64) -> (u64, u8) {
     const ONES: u64 = u64::MAX / 255;
     let others = word ^ (ONES * b'"' as u64);
     // The lowest bit is right: borrows go upwards. Without a quote the entire word counts.
     let found = (others.wrapping_sub(ONES) & !others & (ONES * 0x80)) | (1 << 63);
     let len = (found.trailing_zeros() >> 3) + 1;
-    (u64::MAX >> (64 - 8 * len), len as usize)
+    (u64::MAX >> (64 - 8 * len), low_u8(len as usize))
 }
 
-/// Enough slots that a factor is found soon, even with a few more dtypes.
-const SLOTS: usize = 64;
+/// So few slots that the search for a factor took minutes of const evaluation. With more dtypes, use more.
+const SLOTS: usize = 32;
 
 /// Returns the index of a name's dtype in [`DTYPES`].
 const fn slot(name: u64, factor: u32) -> usize {
@@ -256,14 +258,11 @@ const fn slot(name: u64, factor: u32) -> usize {
         as usize
 }
 
-/// A factor with which no two names have the same slot.
-const FACTOR: u32 = {
-    let mut factor: u32 = 1;
-    while !is_perfect(factor) {
-        factor = factor.wrapping_mul(0x9E37_79B1).wrapping_add(2);
-    }
-    factor
-};
+/// A factor with which no two names have the same slot. If it is none after a change of the names, `f * 0x9E37_79B1
+/// + 2` is the next to try.
+const FACTOR: u32 = 0xAE21_24E5;
+
+const _: () = assert!(is_perfect(FACTOR), "find another factor");
 
 const fn is_perfect(factor: u32) -> bool {
     let (mut taken, mut left) = (0u64, Dtype::ALL);

@@ -504,13 +504,21 @@ impl HeaderParser {
     /// Ends the string, whose last piece this was.
     #[inline]
     const fn end_string(&mut self, piece: &[u8]) -> (State, Signal) {
-        if !self.word.is_empty() {
+        // Nearly all names are no word, and are not copied.
+        let is_plain_name =
+            matches!(self.token_kind, State::Name) && !matches!(piece, [b'_', ..]) && self.word.is_empty();
+        if !is_plain_name {
             self.keep(piece);
         }
         match self.token_kind {
-            State::Name => self.end_name(piece),
-            State::Field => (self.end_field(piece), Signal::Nothing),
-            State::Dtype => self.end_dtype(piece),
+            State::Name if is_plain_name || !equal(self.word.as_bytes(), METADATA) => {
+                self.fields = 0;
+                self.after_colon = State::Entry;
+                (State::AfterKey, Signal::Tensor)
+            }
+            State::Name => self.end_metadata_name(),
+            State::Field => (self.end_field(), Signal::Nothing),
+            State::Dtype => self.end_dtype(),
             State::Key => {
                 self.after_colon = State::MetadataText;
                 (State::AfterKey, Signal::KeyEnd)
@@ -524,18 +532,7 @@ impl HeaderParser {
         }
     }
 
-    /// Returns the entire string, if it may be a word.
-    const fn entire_string<'t>(&'t self, last: &'t [u8]) -> &'t [u8] {
-        if self.word.is_empty() { last } else { self.word.as_bytes() }
-    }
-
-    const fn end_name(&mut self, last: &[u8]) -> (State, Signal) {
-        let name = self.entire_string(last);
-        if name.len() != METADATA.len() || !equal(name, METADATA) {
-            self.fields = 0;
-            self.after_colon = State::Entry;
-            return (State::AfterKey, Signal::Tensor);
-        }
+    const fn end_metadata_name(&mut self) -> (State, Signal) {
         // A duplicate is an error even if both are `null`.
         if self.metadata_seen {
             return (self.fail(Fault::DuplicateMetadata, self.token), Signal::Nothing);
@@ -546,8 +543,8 @@ impl HeaderParser {
     }
 
     #[inline(never)]
-    const fn end_field(&mut self, last: &[u8]) -> State {
-        match field(self.entire_string(last)) {
+    const fn end_field(&mut self) -> State {
+        match field(self.word.as_bytes()) {
             None => self.after_colon = State::SkippedValue,
             Some((field, _)) if self.fields & field.bit() != 0 => {
                 return self.fail(Fault::DuplicateMember(field), self.token);
@@ -561,11 +558,8 @@ impl HeaderParser {
     }
 
     #[inline(never)]
-    const fn end_dtype(&mut self, last: &[u8]) -> (State, Signal) {
-        if self.word.is_empty() {
-            self.word.push(last);
-        }
-        self.word.push(b"\"");
+    const fn end_dtype(&mut self) -> (State, Signal) {
+        self.keep(b"\"");
         match self.word.dtype() {
             Some(dtype) => {
                 self.dtype = dtype;
@@ -590,8 +584,9 @@ impl HeaderParser {
         let (mut state, mut left) = (state, left);
         loop {
             if let State::Dtype = state {
-                let Some((dtype, rest)) = Dtype::quoted(left) else { return (state, left) };
+                let Some((dtype, len)) = Dtype::quoted(left) else { return (state, left) };
                 self.dtype = dtype;
+                let rest = skip(left, len as usize);
                 let [b',', b'"', key @ ..] = rest else { return (State::AfterField, rest) };
                 (state, left) = (State::Field, key);
             }

@@ -71,18 +71,20 @@ impl Utf8 {
     }
 
     const fn lead(&mut self, byte: u8) -> bool {
-        let (missing, low, high) = match byte {
-            0..=0x7F => return true,
-            0xC2..=0xDF => (1, 0x80, 0xBF),
-            0xE0 => (2, 0xA0, 0xBF),
-            0xED => (2, 0x80, 0x9F),
-            0xE1..=0xEF => (2, 0x80, 0xBF),
-            0xF0 => (3, 0x90, 0xBF),
-            0xF1..=0xF3 => (3, 0x80, 0xBF),
-            0xF4 => (3, 0x80, 0x8F),
-            _ => return false,
+        if byte < 0xC2 || byte > 0xF4 {
+            return byte < 0x80;
+        }
+        let low = match byte {
+            0xE0 => 0xA0,
+            0xF0 => 0x90,
+            _ => 0x80,
         };
-        *self = Self { missing, seen: 1, low, high };
+        let high = match byte {
+            0xED => 0x9F,
+            0xF4 => 0x8F,
+            _ => 0xBF,
+        };
+        *self = Self { missing: 1 + (byte >= 0xE0) as u8 + (byte >= 0xF0) as u8, seen: 1, low, high };
         true
     }
 
@@ -153,7 +155,7 @@ impl Word {
     /// Returns the dtype whose name, followed by a quote, is the word.
     pub(super) const fn dtype(&self) -> Option<Dtype> {
         match Dtype::quoted(&self.bytes) {
-            Some((dtype, rest)) if rest.len() + self.len as usize == Self::LONGEST => Some(dtype),
+            Some((dtype, len)) if len == self.len => Some(dtype),
             _ => None,
         }
     }

@@ -84,7 +84,8 @@ const fn entry<const IN_CONST: bool>(text: &[u8], at: u32) -> Option<(Whole<'_>,
     else {
         return None;
     };
-    let Some((dtype, rest)) = Dtype::quoted(rest) else { return None };
+    let Some((dtype, len)) = Dtype::quoted(rest) else { return None };
+    let rest = skip(rest, len as usize);
     let Some(rest) = after_part(Evaluation::<IN_CONST>, rest, is_spaced, b",\"shape\":[", b", \"shape\": [")
     else {
         return None;
