@@ -719,13 +719,13 @@ impl HeaderParser {
                 return (State::UnicodeDigits, Signal::Nothing);
             }
             State::Escape => match unescape(byte) {
-                Some(meaning) => return self.escaped(Utf8Char::ascii(meaning)),
+                Some(meaning) => return self.escaped(meaning as u32),
                 None => (Fault::Escape(byte), 0),
             },
             State::UnicodeDigits => match self.unicode.push(byte) {
                 UnicodeStep::NeedDigit => return (State::UnicodeDigits, Signal::Nothing),
                 UnicodeStep::NeedLow => return (State::LowBackslash, Signal::Nothing),
-                UnicodeStep::Done(character) => return self.escaped(character),
+                UnicodeStep::Done(code) => return self.escaped(code),
                 UnicodeStep::Lone(back) => (Fault::Surrogate, back),
                 UnicodeStep::BadDigit => (Fault::Escape(byte), 0),
             },
@@ -748,7 +748,8 @@ impl HeaderParser {
     }
 
     #[inline(never)]
-    const fn escaped(&mut self, character: Utf8Char) -> (State, Signal) {
+    const fn escaped(&mut self, code: u32) -> (State, Signal) {
+        let character = Utf8Char::new(code);
         self.character = character;
         self.keep(character.as_bytes());
         (State::Text, self.piece_signal())

@@ -12,25 +12,18 @@ impl Utf8Char {
     /// No character.
     pub(crate) const NONE: Self = Self { bytes: [0; 4], len: 0 };
 
-    pub(crate) const fn ascii(byte: u8) -> Self {
-        Self { bytes: [byte, 0, 0, 0], len: 1 }
-    }
-
     /// Encodes a code point, which must not be a surrogate.
     pub(crate) const fn new(code: u32) -> Self {
         // The first byte is the lowest.
-        let (bytes, len) = match code {
-            0..0x80 => (code, 1),
-            0x80..0x800 => (0x80C0 | (code >> 6) | (low_six(code) << 8), 2),
-            0x800..0x1_0000 => {
-                (0x80_80E0 | (code >> 12) | (low_six(code >> 6) << 8) | (low_six(code) << 16), 3)
-            }
-            _ => {
-                let first = 0x8080_80F0 | (code >> 18);
-                (first | (low_six(code >> 12) << 8) | (low_six(code >> 6) << 16) | (low_six(code) << 24), 4)
-            }
-        };
-        Self { bytes: bytes.to_le_bytes(), len }
+        let (mut bytes, mut len, mut rest, mut max) = (0, 1, code, 0x7F);
+        while rest > max {
+            bytes = (bytes | 0x80 | (rest & 0x3F)) << 8;
+            rest >>= 6;
+            len += 1;
+            max = 0x7F >> len;
+        }
+        let lead = if len > 1 { 0xF00 >> len & 0xFF } else { 0 };
+        Self { bytes: (bytes | lead | rest).to_le_bytes(), len }
     }
 
     pub(crate) const fn as_bytes(&self) -> &[u8] {
@@ -41,21 +34,26 @@ impl Utf8Char {
     }
 }
 
-const fn low_six(code: u32) -> u32 {
-    code & 0x3F
-}
-
 /// Returns the character of a single-letter escape.
 pub(crate) const fn unescape(letter: u8) -> Option<u8> {
-    Some(match letter {
-        b'"' | b'\\' | b'/' => letter,
-        b'b' => 0x08,
-        b'f' => 0x0C,
-        b'n' => b'\n',
-        b'r' => b'\r',
-        b't' => b'\t',
-        _ => return None,
-    })
+    const MEANINGS: &[(u8, u8)] = &[
+        (b'"', b'"'),
+        (b'\\', b'\\'),
+        (b'/', b'/'),
+        (b'b', 0x08),
+        (b'f', 0x0C),
+        (b'n', b'\n'),
+        (b'r', b'\r'),
+        (b't', b'\t'),
+    ];
+    let mut left = MEANINGS;
+    while let [(escape, meaning), rest @ ..] = left {
+        if *escape == letter {
+            return Some(*meaning);
+        }
+        left = rest;
+    }
+    None
 }
 
 /// A `\uXXXX` escape or a surrogate pair, read digit by digit. The lowest 20 bits hold a one bit and then the
@@ -67,7 +65,8 @@ pub(crate) enum UnicodeStep {
     NeedDigit,
     /// The first half of a pair is complete; `\u` must follow.
     NeedLow,
-    Done(Utf8Char),
+    /// A code point is complete.
+    Done(u32),
     /// Half a pair, whose backslash is this many bytes before the digit.
     Lone(u32),
     BadDigit,
@@ -105,13 +104,13 @@ impl Unicode {
         let half = unit & Self::HALF;
         match unit >> 10 {
             LOW_HALF if high == 0 => UnicodeStep::Lone(5),
-            LOW_HALF => UnicodeStep::Done(Utf8Char::new(0x1_0000 + ((high & Self::HALF) << 10) + half)),
+            LOW_HALF => UnicodeStep::Done(0x1_0000 + ((high & Self::HALF) << 10) + half),
             _ if high != 0 => UnicodeStep::Lone(11),
             HIGH_HALF => {
                 self.0 = ((Self::HALF + 1 + half) << 20) | Self::NONE;
                 UnicodeStep::NeedLow
             }
-            _ => UnicodeStep::Done(Utf8Char::new(unit)),
+            _ => UnicodeStep::Done(unit),
         }
     }
 }

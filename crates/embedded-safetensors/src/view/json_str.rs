@@ -332,7 +332,7 @@ const fn unicode(digits: &[u8]) -> (Option<char>, &[u8]) {
         match (unicode.push(*digit), rest) {
             (UnicodeStep::NeedDigit, _) => {}
             (UnicodeStep::NeedLow, [b'\\', b'u', low @ ..]) => left = low,
-            (UnicodeStep::Done(character), _) => return (decode(character.as_bytes()).0, rest),
+            (UnicodeStep::Done(code), _) => return (char::from_u32(code), rest),
             _ => break,
         }
     }
