@@ -249,7 +249,7 @@ const fn until_quote(word: u64) -> (u64, u8) {
     (u64::MAX >> (64 - 8 * len), low_u8(len as usize))
 }
 
-/// So few slots that the search for a factor took minutes of const evaluation. With more dtypes, use more.
+/// So few slots that only one factor in some 15,000 is perfect. With more dtypes, use more.
 const SLOTS: usize = 32;
 
 /// Returns the index of a name's dtype in [`DTYPES`].
@@ -258,11 +258,10 @@ const fn slot(name: u64, factor: u32) -> usize {
         as usize
 }
 
-/// A factor with which no two names have the same slot. If it is none after a change of the names, `f * 0x9E37_79B1
-/// + 2` is the next to try.
+/// A factor with which no two names have the same slot.
 const FACTOR: u32 = 0xAE21_24E5;
 
-const _: () = assert!(is_perfect(FACTOR), "find another factor");
+const _: () = assert!(is_perfect(FACTOR), "try FACTOR * 0x9E37_79B1 + 2, and so on");
 
 const fn is_perfect(factor: u32) -> bool {
     let (mut taken, mut left) = (0u64, Dtype::ALL);

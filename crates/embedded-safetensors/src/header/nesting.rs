@@ -9,8 +9,8 @@ pub(super) struct Nesting {
     objects: [u32; 4],
 }
 
-/// The reference gives up at the 128th open bracket, and two are open around every skipped value, the header's
-/// and the entry's.
+/// The reference gives up at the 128th open bracket, and two are open around every skipped value, the
+/// header's and the entry's.
 pub(super) const MAX_DEPTH: u8 = 125;
 
 impl Nesting {

@@ -13,8 +13,8 @@
 //! With `IN_CONST` it loops over bytes, for const evaluation, where the calls that read words are slow.
 //!
 //! It may stop after any byte; all that it remembers is in the fields of [`HeaderParser`]. Of text it keeps
-//! the last escape and, if a string is split or has escapes, its first twelve bytes: it may be
-//! `__metadata__`, a key of an entry or a dtype ([`Word`]).
+//! the last escape and the first twelve bytes of a string that may be `__metadata__`, a key of an entry or a
+//! dtype ([`Word`]).
 //!
 //! It returns a [`Signal`] to a caller that selected it by [`Signals`]. The numbers of the signal are in the
 //! parser's fields until the next call. With [`Reading::Tensors`] each tensor is validated: the product of
@@ -52,7 +52,7 @@ use crate::dtype::Dtype;
 use crate::error::table::{Fault, Numbered};
 use crate::error::{Error, ErrorKind, Field, MAX_HEADER_LEN};
 use crate::shape::{MAX_RANK, Shape};
-use crate::tensor::info::{Extent, TensorInfo, is_of_shape, mismatch};
+use crate::tensor::info::{Extent, TensorInfo, inconsistency, is_consistent, is_of_shape};
 use crate::util::bytes::low_u32;
 use crate::util::escapes::{Unicode, UnicodeStep, Utf8Char, unescape};
 use crate::util::text::{after_escapes, after_plain, equal, skip_words};
@@ -89,8 +89,7 @@ pub struct HeaderParser {
     token_kind: State,
     /// The state after the colon.
     after_colon: State,
-    /// One bit for each field that the entry has so far. While it is skimmed: how many braces are open, fewer
-    /// than 127 in a validated header. Skimming starts before the first field.
+    /// One bit for each field that the entry has so far.
     fields: u8,
     pub(super) dtype: Dtype,
     pub(super) metadata_seen: bool,
@@ -99,7 +98,7 @@ pub struct HeaderParser {
     pub(super) end: u32,
     /// Where the error is; where the file ends, until there is one.
     fault_at: u32,
-    // All fields below are zero at first, and begin at a multiple of 8: one routine clears them.
+    // All fields below but the last are zero at first, and begin at a multiple of 8: one routine clears them.
     pub(super) position: u32,
     /// Where the token begins that is being read, or was reported last.
     pub(super) token: u32,
@@ -120,7 +119,8 @@ pub struct HeaderParser {
     utf8: Utf8,
     /// The last character that was spelled as an escape.
     pub(super) character: Utf8Char,
-    /// How many brackets are open in the value of an unknown field.
+    /// How many brackets are open in the value of an unknown field, or braces in an entry that is skimmed:
+    /// fewer than 127, because the header is validated.
     depth: u8,
     /// The parser's error once the state is [`State::Failed`]; before that it may hold a pending error.
     fault: Fault,
@@ -199,7 +199,7 @@ impl HeaderParser {
             range_end: 0,
             word: Word::new(),
             fault_at: file_len,
-            unicode: Unicode::unused(),
+            unicode: Unicode::new(),
             nesting: Nesting::new(),
             depth: 0,
             character: Utf8Char::NONE,
@@ -516,7 +516,15 @@ impl HeaderParser {
                 self.after_colon = State::Entry;
                 (State::AfterKey, Signal::Tensor)
             }
-            State::Name => self.end_metadata_name(),
+            // A duplicate is an error even if both are `null`.
+            State::Name if self.metadata_seen => {
+                (self.fail(Fault::DuplicateMetadata, self.token), Signal::Nothing)
+            }
+            State::Name => {
+                self.metadata_seen = true;
+                self.after_colon = State::MetadataValue;
+                (State::AfterKey, Signal::Metadata)
+            }
             State::Field => (self.end_field(), Signal::Nothing),
             State::Dtype => self.end_dtype(),
             State::Key => {
@@ -530,16 +538,6 @@ impl HeaderParser {
             }
             _ => (self.after_skipped(), Signal::Nothing),
         }
-    }
-
-    const fn end_metadata_name(&mut self) -> (State, Signal) {
-        // A duplicate is an error even if both are `null`.
-        if self.metadata_seen {
-            return (self.fail(Fault::DuplicateMetadata, self.token), Signal::Nothing);
-        }
-        self.metadata_seen = true;
-        self.after_colon = State::MetadataValue;
-        (State::AfterKey, Signal::Metadata)
     }
 
     #[inline(never)]
@@ -557,7 +555,6 @@ impl HeaderParser {
         State::AfterKey
     }
 
-    #[inline(never)]
     const fn end_dtype(&mut self) -> (State, Signal) {
         self.keep(b"\"");
         match self.word.dtype() {
@@ -659,14 +656,12 @@ impl HeaderParser {
         if self.fields & Field::REQUIRED != Field::REQUIRED {
             return (self.fail(Fault::Missing(Field::missing(self.fields)), self.token), Signal::Nothing);
         }
-        if !matches!(self.reading, Reading::Events) && self.mismatch().is_some() {
+        if !matches!(self.reading, Reading::Events)
+            && !is_consistent(self.dtype, self.elements, self.begin, self.range_end)
+        {
             return (self.fail(Fault::Numbered(Numbered::Mismatch), self.token), Signal::Nothing);
         }
         (State::AfterMember, Signal::TensorEnd)
-    }
-
-    const fn mismatch(&self) -> Option<ErrorKind> {
-        mismatch(self.dtype, self.elements, self.begin, self.range_end)
     }
 
     /// Begins a literal; opens or closes a bracket in the value of an unknown field.
@@ -787,12 +782,12 @@ impl HeaderParser {
                     (State::SkimText, _) => State::SkimText,
                     (_, b'"') => State::SkimText,
                     (_, b'{') => {
-                        self.fields = self.fields.wrapping_add(1);
+                        self.depth = self.depth.wrapping_add(1);
                         State::Skim
                     }
                     (_, b'}') => {
-                        self.fields = self.fields.wrapping_sub(1);
-                        if self.fields == 0 {
+                        self.depth = self.depth.wrapping_sub(1);
+                        if self.depth == 0 {
                             return (State::AfterMember, left);
                         }
                         State::Skim
@@ -902,16 +897,15 @@ impl HeaderParser {
                 ErrorKind::HeaderBeyondFile { length: length as u64, present: present as u64 }
             }
             Err(Numbered::Rank) => ErrorKind::Rank { limit: MAX_RANK.to_le_bytes()[0] },
-            Err(Numbered::Mismatch | Numbered::Other) => match self.mismatch() {
-                Some(kind) => {
-                    at = if is_of_shape(kind) { self.shape_at } else { self.begin_at };
-                    kind
-                }
-                None => {
-                    debug_assert!(false, "the code that stopped the parser knows this fault");
-                    ErrorKind::Changed
-                }
-            },
+            Err(Numbered::Mismatch) => {
+                let kind = inconsistency(self.dtype, self.elements, self.begin, self.range_end);
+                at = if is_of_shape(kind) { self.shape_at } else { self.begin_at };
+                kind
+            }
+            Err(Numbered::Other) => {
+                debug_assert!(false, "the code that stopped the parser knows this fault");
+                ErrorKind::Changed
+            }
         };
         kind.at(at as u64)
     }

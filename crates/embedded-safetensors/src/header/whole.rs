@@ -11,7 +11,7 @@ use super::scanner::{HeaderParser, Reading, skip};
 use crate::dtype::Dtype;
 use crate::error::Field;
 use crate::shape::{MAX_RANK, Shape};
-use crate::tensor::info::{Extent, mismatch};
+use crate::tensor::info::{Extent, is_consistent};
 use crate::util::bytes::{WORDS, low_u32};
 use crate::util::text::after_plain;
 
@@ -99,7 +99,7 @@ const fn entry<const IN_CONST: bool>(text: &[u8], at: u32) -> Option<(Whole<'_>,
     let Some((begin, rest)) = number::<IN_CONST>(offsets) else { return None };
     let Some(rest) = after_comma(rest, is_spaced) else { return None };
     let Some((end, [b']', b'}', rest @ ..])) = number::<IN_CONST>(rest) else { return None };
-    if mismatch(dtype, elements, begin, end).is_some() {
+    if !is_consistent(dtype, elements, begin, end) {
         return None;
     }
     let begin_at = at + low_u32((text.len() - offsets.len()) as u64);

@@ -91,24 +91,39 @@ pub(crate) struct Extent {
     pub(crate) begin_at: u32,
 }
 
-/// Returns the error if `begin..end` does not span exactly the bytes that `elements` elements of `dtype`
-/// take.
-pub(crate) const fn mismatch(dtype: Dtype, elements: u64, begin: u64, end: u64) -> Option<ErrorKind> {
-    let bits = dtype.bits();
-    match (elements.checked_mul(bits as u64), end.checked_sub(begin)) {
-        // The number of *bits* must fit into 64 bits, as in the reference.
-        (None, _) => Some(ErrorKind::Overflow),
-        // There is no padding in the format: elements narrower than a byte must fill whole bytes together.
-        (Some(total), _) if total & 7 != 0 => Some(ErrorKind::SubByte { elements, bits }),
-        (_, None) => Some(ErrorKind::Reversed { begin, end }),
-        (Some(total), Some(range)) if total >> 3 != range => {
-            Some(ErrorKind::Size { range, needed: total >> 3 })
-        }
-        _ => None,
+/// Whether `begin..end` spans exactly the bytes that `elements` elements of `dtype` take.
+pub(crate) const fn is_consistent(dtype: Dtype, elements: u64, begin: u64, end: u64) -> bool {
+    // The number of *bits* must fit into 64 bits, as in the reference.
+    let Some(bits) = elements.checked_mul(dtype.bits() as u64) else { return false };
+    match begin.checked_add(bits >> 3) {
+        Some(needed) => bits & 7 == 0 && needed == end,
+        None => false,
     }
 }
 
-/// Whether a mismatch is reported at the shape. All others are reported at the first offset.
+/// Returns the error if `begin..end` does not span exactly the bytes that `elements` elements of `dtype`
+/// take.
+pub(crate) const fn mismatch(dtype: Dtype, elements: u64, begin: u64, end: u64) -> Option<ErrorKind> {
+    if is_consistent(dtype, elements, begin, end) {
+        None
+    } else {
+        Some(inconsistency(dtype, elements, begin, end))
+    }
+}
+
+/// Returns the error for a tensor that [is not consistent](is_consistent).
+pub(crate) const fn inconsistency(dtype: Dtype, elements: u64, begin: u64, end: u64) -> ErrorKind {
+    let bits = dtype.bits();
+    match (elements.checked_mul(bits as u64), end.checked_sub(begin)) {
+        (None, _) => ErrorKind::Overflow,
+        // There is no padding in the format: elements narrower than a byte must fill whole bytes together.
+        (Some(total), _) if total & 7 != 0 => ErrorKind::SubByte { elements, bits },
+        (_, None) => ErrorKind::Reversed { begin, end },
+        (Some(total), Some(range)) => ErrorKind::Size { range, needed: total >> 3 },
+    }
+}
+
+/// Whether an inconsistency is reported at the shape. All others are reported at the first offset.
 pub(crate) const fn is_of_shape(mismatch: ErrorKind) -> bool {
     matches!(mismatch, ErrorKind::Overflow | ErrorKind::SubByte { .. })
 }

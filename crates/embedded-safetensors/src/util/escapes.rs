@@ -36,22 +36,12 @@ impl Utf8Char {
 
 /// Returns the character of a single-letter escape.
 pub(crate) const fn unescape(letter: u8) -> Option<u8> {
-    const MEANINGS: &[(u8, u8)] = &[
-        (b'"', b'"'),
-        (b'\\', b'\\'),
-        (b'/', b'/'),
-        (b'b', 0x08),
-        (b'f', 0x0C),
-        (b'n', b'\n'),
-        (b'r', b'\r'),
-        (b't', b'\t'),
-    ];
-    let mut left = MEANINGS;
-    while let [(escape, meaning), rest @ ..] = left {
-        if *escape == letter {
+    let (mut letters, mut meanings): (&[u8], &[u8]) = (b"\"\\/bfnrt", b"\"\\/\x08\x0C\n\r\t");
+    while let ([first, letters_rest @ ..], [meaning, meanings_rest @ ..]) = (letters, meanings) {
+        if *first == letter {
             return Some(*meaning);
         }
-        left = rest;
+        (letters, meanings) = (letters_rest, meanings_rest);
     }
     None
 }
@@ -82,11 +72,6 @@ impl Unicode {
 
     pub(crate) const fn new() -> Self {
         Self(Self::NONE)
-    }
-
-    /// The state before the first escape.
-    pub(crate) const fn unused() -> Self {
-        Self(0)
     }
 
     pub(crate) const fn push(&mut self, byte: u8) -> UnicodeStep {

@@ -1,7 +1,7 @@
 //! Searches in JSON text, a word at a time where that is faster.
 
 /// Whether both slices are equal. One loop: slice patterns would be inlined as comparisons of single bytes.
-#[inline(never)]
+#[inline]
 pub(crate) const fn equal(a: &[u8], b: &[u8]) -> bool {
     let (mut left, mut right) = (a, b);
     if left.len() != right.len() {
