@@ -136,17 +136,12 @@ impl Dtype {
             return None;
         }
         match (dtype, after_word.first_chunk()) {
-            (Self::F8_E4M3FNUZ | Self::F8_E5M2FNUZ, Some(end)) if u32::from_le_bytes(*end) == NUZ => {
-                Some((dtype, 12))
-            }
+            (Self::F8_E4M3FNUZ | Self::F8_E5M2FNUZ, Some(b"NUZ\"")) => Some((dtype, 12)),
             (Self::F8_E4M3FNUZ | Self::F8_E5M2FNUZ, _) => None,
             _ => Some((dtype, len)),
         }
     }
 }
-
-/// The end of the names that are longer than eight bytes.
-const NUZ: u32 = u32::from_le_bytes(*b"NUZ\"");
 
 /// A set of dtypes: those that a program accepts for a tensor.
 ///

@@ -139,10 +139,7 @@ pub(crate) const fn shape_mismatch(
         (Some(found), Some(asked)) => {
             ErrorKind::ShapeMismatch { query, axis: at_most_255(axis), found, asked }
         }
-        _ => {
-            let (found, asked) = (at_most_255(found.len()), asked.len() as u64);
-            ErrorKind::RankMismatch { query, found, asked }
-        }
+        _ => ErrorKind::RankMismatch { query, found: at_most_255(found.len()), asked: asked.len() as u64 },
     }
 }
 
