@@ -31,10 +31,14 @@ fn text(text: &str) -> Vec<u8> {
 
 /// Returns the opcodes of a storage of floats.
 fn storage(key: &str, count: &[u8]) -> Vec<u8> {
+    storage_of("Float", key, count)
+}
+
+fn storage_of(class: &str, key: &str, count: &[u8]) -> Vec<u8> {
     let parts = [
         b"(".to_vec(),
         text("storage"),
-        b"ctorch\nFloatStorage\n".to_vec(),
+        format!("ctorch\n{class}Storage\n").into_bytes(),
         text(key),
         text("cpu"),
         count.to_vec(),
@@ -564,4 +568,20 @@ fn errors_of_the_system_stay() {
     let directory = std::fs::File::open(directory.path()).expect("opened");
     let error = super::legacy::object_at(&directory, 100).expect_err("a directory");
     assert!(error.raw_os_error().is_some(), "{error}");
+}
+
+#[test]
+fn big_endian_storages_are_reversed() {
+    let bytes: Vec<u8> = (0..24).collect();
+    for (class, count, width) in
+        [("Byte", 24, 1), ("Short", 12, 2), ("Float", 6, 4), ("ComplexFloat", 3, 4), ("Double", 3, 8)]
+    {
+        let numbers = [b"K\0(K", &[count][..], b"t(K\x01t\x89ccollections\nOrderedDict\n)RtR"].concat();
+        let storage = storage_of(class, "0", &[b'K', count]);
+        let object = [b"ctorch._utils\n_rebuild_tensor_v2\n(", &storage[..], &numbers].concat();
+        let entries: [(&str, &[u8]); 3] =
+            [("a/data.pkl", &pickle(&object)), ("a/byteorder", b"big"), ("a/data/0", &bytes)];
+        let reversed = bytes.chunks(width).flat_map(|number| number.iter().rev().copied()).collect();
+        assert_eq!(all(&zip_of(&entries, false)).expect("a file"), [("w".to_owned(), reversed)], "{class}");
+    }
 }
