@@ -14,9 +14,7 @@ use embedded_safetensors::{
 };
 use safetensors_files::{
     EditError, EditErrorKind, ModelEditor,
-    checkpoint::{
-        Checkpoint, CheckpointErrorKind, Verified, recover_checkpoint, verify_checkpoint, write_checkpoint,
-    },
+    checkpoint::{Checkpoint, Verified, recover_checkpoint, verify_checkpoint, write_checkpoint},
 };
 
 use crate::files::processes::{kill_many_times, leftovers};

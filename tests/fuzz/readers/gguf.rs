@@ -6,8 +6,8 @@ mod common;
 
 use common::file_of;
 use libfuzzer_sys::fuzz_target;
-use safetensors_convert::gguf::{Gguf, Options, Plan};
 use safetensors_convert::TensorSource;
+use safetensors_convert::gguf::{Gguf, Options, Plan};
 use std::io::Read;
 
 fuzz_target!(|bytes: &[u8]| {
