@@ -256,20 +256,15 @@ const fn slot(name: u64, factor: u32) -> usize {
 /// A factor with which no two names have the same slot.
 const FACTOR: u32 = 0xAE21_24E5;
 
-const _: () = assert!(is_perfect(FACTOR), "try FACTOR * 0x9E37_79B1 + 2, and so on");
-
-const fn is_perfect(factor: u32) -> bool {
+const _: () = {
     let (mut taken, mut left) = (0u64, Dtype::ALL);
     while let [dtype, rest @ ..] = left {
-        let bit = 1 << slot(packed(*dtype), factor);
-        if taken & bit != 0 {
-            return false;
-        }
+        let bit = 1 << slot(packed(*dtype), FACTOR);
+        assert!(taken & bit == 0, "try FACTOR * 0x9E37_79B1 + 2, and so on");
         taken |= bit;
         left = rest;
     }
-    true
-}
+};
 
 /// Returns the first eight bytes of a name followed by a quote, the first of them in the lowest byte.
 const fn packed(dtype: Dtype) -> u64 {
