@@ -73,7 +73,7 @@ at_most! {
     0 => Streaming<()>;
 }
 
-/// What a writer takes where pointers have 32 bits.
+// What a writer takes where pointers have 32 bits.
 #[cfg(target_pointer_width = "32")]
 at_most! {
     20 => TensorSpec<'_>;
