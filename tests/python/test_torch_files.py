@@ -7,6 +7,7 @@ import argparse
 import collections
 import datetime
 import io
+import json
 import pathlib
 import pickle
 import struct
@@ -272,7 +273,7 @@ def test_rejections(value, sentence, place):
     kept = {"a": value["a"]} if "b" in value and "a" in value else {}
     for form, data in forms(value):
         IN.write_bytes(data)
-        said = json.loads(run("convert", IN, OUT, "--skip-unsupported", "--json", "--force"))
+        said = json.loads(support.run("convert", IN, support.OUT, "--skip-unsupported", "--json", "--force"))
         assert [one["name"] for one in said["tensors"]] == list(kept), form
         assert [one["path"] for one in said["skipped"]] == ["b" if "b" in value else "a"], form
 
@@ -289,7 +290,7 @@ def test_pickles_of_arrays(protocol, place, dice):
     expected = {f"params.{name}": (names[array.dtype.name], array.shape, array.astype(array.dtype.newbyteorder("<")).tobytes())
                 for name, array in arrays.items()}
     same(data, expected, f"protocol {protocol}")
-    assert left_out(data) == ["step int", "note str"]
+    assert left_out(IN) == ["step int", "note str"]
     rejected(data + b"x", "bytes follow the pickle", "more bytes")
 
 
