@@ -36,7 +36,9 @@ pub trait Make {
     fn group(&mut self, items: Vec<Self::Value>) -> io::Result<Self::Value>;
 
     /// Adds items to a container.
-    fn extend(&mut self, container: &Self::Value, items: Vec<Self::Value>) -> io::Result<()>;
+    fn extend(&mut self, _container: &Self::Value, _items: Vec<Self::Value>) -> io::Result<()> {
+        Ok(())
+    }
 
     /// Imports the name in the argument, or the one whose module and name are these.
     fn import(&mut self, argument: Argument, name: Option<[Self::Value; 2]>) -> io::Result<Self::Value>;
@@ -57,10 +59,14 @@ pub trait Make {
     fn unkept(&self) -> Self::Value;
 
     /// Returns what a value takes on the stack, in bytes.
-    fn weight(&self, value: &Self::Value) -> usize;
+    fn weight(&self, _value: &Self::Value) -> usize {
+        0
+    }
 
     /// Ends an opcode after which the items of the stack have this weight.
-    fn end(&mut self, weight: usize) -> io::Result<()>;
+    fn end(&mut self, _weight: usize) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// A machine for one pickle.
@@ -90,31 +96,32 @@ impl<'m, M: Make> Machine<'m, M> {
         self.stack.is_empty() && self.marks.is_empty()
     }
 
-    /// Executes an opcode that ends at `end`, and returns the value with which it ends the pickle.
-    pub fn step(&mut self, op: Op, end: u64) -> io::Result<Option<M::Value>> {
-        self.here = Here { code: op.code, at: op.at, end };
-        self.make.begin(self.here, &op.argument)?;
-        if op.code == Opcode::Stop {
-            return self.pop().map(Some);
+    /// Executes the opcodes of a pickle, and returns the value with which it ends.
+    pub fn run(&mut self, opcodes: impl Iterator<Item = io::Result<Op>>) -> io::Result<M::Value> {
+        let mut value = None;
+        for op in opcodes {
+            let Op { at, end, code, argument } = op?;
+            self.here = Here { code, at, end };
+            self.make.begin(self.here, &argument)?;
+            if code == Opcode::Stop {
+                // What follows is an error, if it is anything.
+                value = Some(self.pop()?);
+                continue;
+            }
+            self.execute(argument)?;
+            if self.stack.len().max(self.marks.len()) > M::DEEPEST {
+                self.forget()?;
+            }
+            self.make.end(self.weight)?;
         }
-        self.execute(op.argument)?;
-        if self.stack.len().max(self.marks.len()) > M::DEEPEST {
-            self.forget()?;
-        }
-        self.make.end(self.weight)?;
-        Ok(None)
+        value.ok_or_else(|| self.here.unsound("ends the pickle without a value"))
     }
 
     fn execute(&mut self, argument: Argument) -> io::Result<()> {
-        use Opcode::{
-            AddItems, Append, Appends, BinGet, BinPersId, BinPut, Build, Dict, Dup, Frame, FrozenSet, Get,
-            Global, Inst, List, LongBinGet, LongBinPut, Mark, Memoize, NewObj, NewObjEx, Obj, PersId, Pop,
-            PopMark, Proto, Put, ReadonlyBuffer, Reduce, SetItem, SetItems, StackGlobal, Tuple, Tuple1,
-            Tuple2, Tuple3,
-        };
+        use Opcode::*;
         let made = match self.here.code {
             Proto | Frame => return Ok(()),
-            ReadonlyBuffer => return self.top().map(drop),
+            ReadonlyBuffer => return self.on_top(|_, _| Ok(())),
             Mark => {
                 // The stack is far shorter than 2^32.
                 self.marks.push(u32::try_from(self.stack.len()).unwrap_or(u32::MAX));
@@ -132,12 +139,16 @@ impl<'m, M: Make> Machine<'m, M> {
             Appends | SetItems | AddItems => return self.group().and_then(|items| self.extend(items)),
             Build => {
                 let state = self.pop()?;
-                let (make, object) = self.top()?;
-                return make.build(object, state);
+                return self.on_top(|make, object| make.build(object, state));
             }
-            Dup => self.top()?.1.clone(),
+            Dup => {
+                let top = self.pop()?;
+                self.push(top.clone());
+                top
+            }
             Get | BinGet | LongBinGet => self.fetch(&argument)?,
             Tuple | List | Dict | FrozenSet => self.group().and_then(|items| self.make.group(items))?,
+            EmptyTuple | EmptyList | EmptyDict | EmptySet => self.make.group(Vec::new())?,
             Tuple1 => self.take(1).and_then(|items| self.make.group(items))?,
             Tuple2 => self.take(2).and_then(|items| self.make.group(items))?,
             Tuple3 => self.take(3).and_then(|items| self.make.group(items))?,
@@ -147,9 +158,13 @@ impl<'m, M: Make> Machine<'m, M> {
             BinPersId => self.pop().and_then(|id| self.make.persistent(id))?,
             _ => self.make.value(argument)?,
         };
-        self.weight += self.make.weight(&made);
-        self.stack.push(made);
+        self.push(made);
         Ok(())
+    }
+
+    fn push(&mut self, value: M::Value) {
+        self.weight += self.make.weight(&value);
+        self.stack.push(value);
     }
 
     /// Returns the length of the stack at the last mark.
@@ -157,27 +172,23 @@ impl<'m, M: Make> Machine<'m, M> {
         self.marks.last().map_or(0, |mark| usize::try_from(*mark).unwrap_or(usize::MAX))
     }
 
-    /// Returns the error of a stack with too few items above its last mark; none if items were forgotten.
-    fn check_bottom(&self) -> io::Result<()> {
-        match self.is_bottomless && self.marks.is_empty() {
-            true => Ok(()),
-            false => Err(self.here.unsound("needs more items on the stack")),
-        }
+    fn too_few(&self) -> io::Error {
+        self.here.unsound("needs more items on the stack")
     }
 
-    /// Returns the item on top of the stack, which must be above the last mark, and who makes values.
-    fn top(&mut self) -> io::Result<(&mut M, &M::Value)> {
-        if self.stack.len() <= self.fence() {
-            self.check_bottom()?;
-            self.stack.push(M::Value::default());
-        }
-        let top = self.stack.last().ok_or_else(|| self.here.unsound("needs more items on the stack"))?;
-        Ok((self.make, top))
+    /// Does something with the item on top of the stack, which must be above the last mark.
+    fn on_top(&mut self, act: impl FnOnce(&mut M, &M::Value) -> io::Result<()>) -> io::Result<()> {
+        let top = self.pop()?;
+        let done = act(self.make, &top);
+        self.push(top);
+        done
     }
 
     fn pop(&mut self) -> io::Result<M::Value> {
         if self.stack.len() <= self.fence() {
-            return self.check_bottom().map(|()| M::Value::default());
+            // Items below these may have been forgotten.
+            let is_forgotten = self.is_bottomless && self.marks.is_empty();
+            return is_forgotten.then(M::Value::default).ok_or_else(|| self.too_few());
         }
         let value = self.stack.pop().unwrap_or_default();
         self.weight = self.weight.saturating_sub(self.make.weight(&value));
@@ -208,10 +219,8 @@ impl<'m, M: Make> Machine<'m, M> {
 
     /// Adds items to the container on the stack.
     fn extend(&mut self, items: Vec<M::Value>) -> io::Result<()> {
-        match self.top() {
-            Err(_) if M::IS_LENIENT => Ok(()),
-            top => top.and_then(|(make, container)| make.extend(container, items)),
-        }
+        let extended = self.on_top(|make, container| make.extend(container, items));
+        if M::IS_LENIENT { Ok(()) } else { extended }
     }
 
     fn import(&mut self, argument: Argument) -> io::Result<M::Value> {
@@ -236,8 +245,7 @@ impl<'m, M: Make> Machine<'m, M> {
         let (callee, arguments) = match self.here.code {
             Opcode::Obj => {
                 let callee = self.group()?.into_iter().next();
-                let callee = callee.ok_or_else(|| self.here.unsound("needs more items on the stack"))?;
-                (callee, M::Value::default())
+                (callee.ok_or_else(|| self.too_few())?, M::Value::default())
             }
             code => {
                 if code == Opcode::NewObjEx {
@@ -274,7 +282,8 @@ impl<'m, M: Make> Machine<'m, M> {
     }
 
     fn store(&mut self, argument: &Argument) -> io::Result<()> {
-        let value = self.top()?.1.clone();
+        let value = self.pop()?;
+        self.push(value.clone());
         let index = match self.here.code {
             Opcode::Memoize => Some(self.stored.count),
             _ => self.index(argument)?,

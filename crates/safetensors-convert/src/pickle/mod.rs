@@ -1,7 +1,6 @@
 //! Pickles, read as a list of opcodes; nothing in them is executed or imported.
 //!
 //! [`Opcodes`] decodes the opcodes of protocols 0 to 5. [`scan`] lists what a pickle would import and call.
-//! [`Listed`] is the closed list of names that readers of models understand.
 
 mod listed;
 mod machine;
@@ -10,11 +9,11 @@ mod opcodes;
 mod scan;
 mod text;
 
+pub(crate) use listed::{Listed, Rebuild, is_in};
 pub(crate) use machine::{Indices, Machine, Make};
 pub(crate) use opcode::Form;
 pub(crate) use opcodes::{Here, LONGEST_FRAME};
 
-pub use listed::{Listed, Rebuild};
 pub use opcode::Opcode;
 pub use opcodes::{Argument, KEPT, Op, Opcodes};
 pub use scan::{Finding, Name, Problem, Scan, Use, scan};

@@ -20,6 +20,8 @@ const AHEAD: usize = 1 << 16;
 pub struct Op {
     /// The offset of its byte.
     pub at: u64,
+    /// The offset after it and its argument.
+    pub end: u64,
     /// The opcode.
     pub code: Opcode,
     /// Its argument.
@@ -83,6 +85,11 @@ impl Here {
     /// Returns an error about a limit that the opcode exceeds.
     pub fn beyond(&self, what: impl AsRef<str>) -> io::Error {
         beyond_limit(self.sentence(what.as_ref()))
+    }
+
+    /// Returns an error about the opcode unless something holds.
+    pub fn ensure<S: AsRef<str>>(&self, holds: bool, what: impl FnOnce() -> S) -> io::Result<()> {
+        if holds { Ok(()) } else { Err(self.unsound(what())) }
     }
 
     fn sentence(&self, what: &str) -> String {
@@ -182,7 +189,8 @@ impl<R: Read> Opcodes<R> {
             return Err(unsound(format!("byte {byte:#04x} at byte {at} of the pickle is not an opcode")));
         };
         self.here = Here { code, at, end: self.at };
-        Ok(Op { at, code, argument: self.argument()? })
+        let argument = self.argument()?;
+        Ok(Op { at, end: self.at, code, argument })
     }
 
     fn argument(&mut self) -> io::Result<Argument> {

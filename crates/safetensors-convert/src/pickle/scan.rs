@@ -171,14 +171,9 @@ impl Scanner {
     /// Scans one pickle.
     fn pickle<R: Read>(&mut self, opcodes: &mut Opcodes<R>) -> io::Result<()> {
         self.is_memo_full = false;
-        let mut machine = Machine::new(self);
-        let scanned = std::iter::from_fn(|| {
-            let op = opcodes.next()?;
-            Some(op.and_then(|op| machine.step(op, opcodes.offset())))
-        })
-        .try_for_each(|step| step.map(drop));
+        let scanned = Machine::new(self).run(&mut *opcodes);
         self.scan.may_hide |= opcodes.crosses_frame();
-        scanned
+        scanned.map(drop)
     }
 
     /// Returns what is known of a text: nothing if it cannot be a name or there are too many.
@@ -261,10 +256,6 @@ impl Make for Scanner {
         Ok(Item::Unknown)
     }
 
-    fn extend(&mut self, _: &Item, _: Vec<Item>) -> io::Result<()> {
-        Ok(())
-    }
-
     fn import(&mut self, argument: Argument, texts: Option<[Item; 2]>) -> io::Result<Item> {
         let name = match (argument, texts) {
             (Argument::Name { module, name }, _) => Some(Name { module, name }),
@@ -312,14 +303,6 @@ impl Make for Scanner {
 
     fn unkept(&self) -> Item {
         if self.is_memo_full { Item::Forgotten } else { Item::Unknown }
-    }
-
-    fn weight(&self, _: &Item) -> usize {
-        0
-    }
-
-    fn end(&mut self, _: usize) -> io::Result<()> {
-        Ok(())
     }
 }
 

@@ -66,13 +66,12 @@ fn next(opcodes: &mut Source<'_>) -> io::Result<()> {
 fn number(opcodes: &mut Source<'_>) -> io::Result<Option<Argument>> {
     let mut store = Store::default();
     let mut reader = Reader::new(&mut store, Indices::default(), Options::default());
-    let (mut machine, mut number) = (Machine::new(&mut reader), None);
-    while let Some(op) = opcodes.next().transpose()? {
-        if !is_framing(&op) {
-            number.get_or_insert_with(|| op.argument.clone());
-        }
-        machine.step(op, opcodes.offset())?;
-    }
+    let mut number = None;
+    let opcodes = opcodes.inspect(|op| match op {
+        Ok(op) if !is_framing(op) => drop(number.get_or_insert_with(|| op.argument.clone())),
+        _ => {}
+    });
+    Machine::new(&mut reader).run(opcodes)?;
     Ok(number)
 }
 
@@ -87,7 +86,7 @@ pub(super) fn place_storages(file: &File, len: u64, at: u64, store: &mut Store) 
     let mut opcodes = Opcodes::starting_at(Part::new(file, at, len - at), at);
     let mut indices = Vec::new();
     for op in &mut opcodes {
-        let Op { code, argument, at } = op?;
+        let Op { code, argument, at, .. } = op?;
         match (code, argument) {
             (_, Argument::Text(key)) => {
                 let index = store.take(&key);

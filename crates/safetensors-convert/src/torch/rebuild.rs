@@ -7,10 +7,10 @@ use super::Options;
 use super::flatten::{Flat, flatten};
 use super::store::{Kind, Store};
 use super::values::{Element, Items, Meter, Name, Numpy, SKIP, UNSUPPORTED, Value};
-use crate::error::{beyond_limit, unsound};
+use crate::error::{ensure, ensure_within};
 use crate::numpy::Header;
 use crate::pickle::{
-    Argument, Form, Here, Indices, LONGEST_FRAME, Listed, Machine, Make, Op, Opcode, Opcodes, Rebuild,
+    Argument, Form, Here, Indices, LONGEST_FRAME, Listed, Machine, Make, Op, Opcode, Opcodes, Rebuild, is_in,
 };
 use crate::source::{at, byte_len};
 use crate::strided::{fortran, is_contiguous};
@@ -82,45 +82,39 @@ impl View {
     }
 }
 
-/// Reasons for names of PyTorch that make tensors which safetensors cannot hold.
-const REASONS: &[(&str, &[&str], &str)] = &[
+/// Names of PyTorch that make tensors which safetensors cannot hold, and the reasons.
+const REASONS: &[(&str, &str, &str)] = &[
     (
         "torch._utils",
-        &["_rebuild_sparse_tensor", "_rebuild_sparse_csr_tensor"],
+        "_rebuild_sparse_tensor _rebuild_sparse_csr_tensor",
         "a sparse tensor, which safetensors does not have",
     ),
-    ("torch._utils", &["_rebuild_qtensor"], "a quantised tensor, which safetensors does not have"),
-    ("torch._utils", &["_rebuild_nested_tensor"], "a nested tensor, which safetensors does not have"),
-    ("torch._utils", &["_rebuild_meta_tensor_no_storage"], META),
-    ("torch._utils", &["_rebuild_wrapper_subclass"], "a tensor without data, of a wrapper class"),
+    ("torch._utils", "_rebuild_qtensor", "a quantised tensor, which safetensors does not have"),
+    ("torch._utils", "_rebuild_nested_tensor", "a nested tensor, which safetensors does not have"),
+    ("torch._utils", "_rebuild_meta_tensor_no_storage", META),
+    ("torch._utils", "_rebuild_wrapper_subclass", "a tensor without data, of a wrapper class"),
     (
         "torch",
-        &["QInt8Storage", "QUInt8Storage", "QInt32Storage", "QUInt4x2Storage", "QUInt2x4Storage"],
+        "QInt8Storage QUInt8Storage QInt32Storage QUInt4x2Storage QUInt2x4Storage",
         "a storage of quantised numbers, which safetensors does not have",
     ),
+    ("torch", "qint8 quint8 qint32 quint4x2 quint2x4", "a quantised dtype, which safetensors does not have"),
     (
         "torch",
-        &["qint8", "quint8", "qint32", "quint4x2", "quint2x4"],
-        "a quantised dtype, which safetensors does not have",
-    ),
-    (
-        "torch",
-        &["complex128", "cdouble", "ComplexDoubleStorage", "complex32", "chalf", "ComplexHalfStorage"],
+        "complex128 cdouble ComplexDoubleStorage complex32 chalf ComplexHalfStorage",
         "a dtype that safetensors does not have; of complex numbers it has complex64",
     ),
 ];
 const META: &str = "a tensor without data, on the device meta";
 
 /// Classes whose objects have nothing to do with a model, and are left out.
-const HARMLESS: &[(&str, &[&str])] = &[
-    ("argparse", &["Namespace"]),
-    ("types", &["SimpleNamespace"]),
-    ("pathlib", PATHS),
-    ("pathlib._local", PATHS),
-    ("torch.serialization", &["_get_layout"]),
-    ("datetime", &["datetime", "date", "time", "timedelta", "timezone"]),
+const HARMLESS: &[(&str, &str)] = &[
+    ("argparse", "Namespace"),
+    ("types", "SimpleNamespace"),
+    ("pathlib pathlib._local", "PosixPath WindowsPath PurePosixPath PureWindowsPath"),
+    ("torch.serialization", "_get_layout"),
+    ("datetime", "datetime date time timedelta timezone"),
 ];
-const PATHS: &[&str] = &["PosixPath", "WindowsPath", "PurePosixPath", "PureWindowsPath"];
 
 /// Reads a pickle, and returns its tensors, their views, and where it ends.
 ///
@@ -135,21 +129,13 @@ pub(super) fn read_pickle<R: Read>(
     let mut opcodes = open();
     let fetched = fetched(&mut opcodes)?;
     let end = opcodes.offset();
-    if is_alone && opcodes.resume()? {
-        return Err(unsound(format!("bytes follow the pickle, which ends at {end}")));
-    }
+    ensure(!is_alone || !opcodes.resume()?, || format!("bytes follow the pickle, which ends at {end}"))?;
     let mut reader = Reader::new(store, fetched, options);
-    let (mut machine, mut root, mut opcodes) = (Machine::new(&mut reader), None, open());
-    while let Some(op) = opcodes.next() {
-        root = machine.step(op?, opcodes.offset())?;
-    }
+    let mut machine = Machine::new(&mut reader);
+    let root = machine.run(open())?;
     let is_empty = machine.is_empty();
     drop(machine);
-    let root = match root {
-        Some(root) if is_empty => root,
-        Some(_) => return Err(reader.here.unsound("leaves other values on the stack")),
-        None => return Err(reader.here.unsound("ends the pickle without a value")),
-    };
+    reader.here.ensure(is_empty, || "leaves other values on the stack")?;
     let flat = flatten(root, &reader)?;
     Ok((flat, std::mem::take(&mut reader.views), end))
 }
@@ -158,13 +144,13 @@ pub(super) fn read_pickle<R: Read>(
 fn fetched<R: Read>(opcodes: &mut Opcodes<R>) -> io::Result<Indices> {
     let mut fetched = Indices::default();
     for op in opcodes {
-        let Op { at, code, argument } = op?;
+        let Op { at, end, code, argument } = op?;
         if let (Opcode::Get | Opcode::BinGet | Opcode::LongBinGet, Argument::Int(index @ 0..)) =
             (code, argument)
         {
             let index = u32::try_from(index).ok().filter(|index| *index <= Reader::LARGEST_INDEX);
             let beyond = || format!("has an index beyond {}", Reader::LARGEST_INDEX);
-            fetched.insert(index.ok_or_else(|| Here { code, at, end: at }.beyond(beyond()))?);
+            fetched.insert(index.ok_or_else(|| Here { code, at, end }.beyond(beyond()))?);
         }
     }
     Ok(fetched)
@@ -200,53 +186,41 @@ impl Make for Reader<'_> {
     const LARGEST_INDEX: u32 = (1 << 26) - 1;
 
     fn begin(&mut self, here: Here, argument: &Argument) -> io::Result<()> {
-        use Opcode::{Ext1, Ext2, Ext4, Frame, Inst, NewObjEx, NextBuffer, Obj, PersId, Proto};
+        use Opcode::*;
         self.here = here;
-        match here.code {
-            PersId | Inst | Obj | NewObjEx | NextBuffer | Ext1 | Ext2 | Ext4 => {
-                Err(here.unsound("is not used in this format, and is rejected"))
+        Err(here.unsound(match (here.code, argument) {
+            (PersId | Inst | Obj | NewObjEx | NextBuffer | Ext1 | Ext2 | Ext4, _) => {
+                "is not used in this format, and is rejected"
             }
-            Proto if !matches!(argument, Argument::Int(0..=5)) => {
-                Err(here.unsound("states a protocol beyond 5"))
-            }
-            Frame if matches!(argument, Argument::Int(LONGEST_FRAME..)) => {
-                Err(here.unsound("contradicts its frame, which is longer than the file"))
-            }
-            _ => Ok(()),
-        }
+            (Proto, argument) if !matches!(argument, Argument::Int(0..=5)) => "states a protocol beyond 5",
+            (Frame, Argument::Int(LONGEST_FRAME..)) => "contradicts its frame, which is longer than the file",
+            _ => return Ok(()),
+        }))
     }
 
     fn value(&mut self, argument: Argument) -> io::Result<Value> {
-        use Opcode::{EmptyDict, EmptyList, EmptySet, EmptyTuple, NewFalse, NewTrue, None};
         let form = self.here.code.form();
         let is_sized = matches!(form, Form::Text(_) | Form::OldText(_) | Form::Bytes(_));
-        let place = |len: u64, is_text: bool| match is_text {
-            true => Value::LongText(self.here.end - len, len),
-            // Texts of Python 2 are bytes.
-            false => Value::LongBytes(self.here.end - len, len),
-        };
-        let is_text = matches!(form, Form::Text(_));
+        // Texts of Python 2 are bytes.
+        let place = if matches!(form, Form::Text(_)) { Value::LongText } else { Value::LongBytes };
+        let place = |len: u64| place(self.here.end - len, len);
         Ok(match argument {
             Argument::Bool(value) => Value::Bool(value),
             Argument::Int(value) => i64::try_from(value).map_or(Value::Other("int"), Value::Int),
             Argument::Float(value) => Value::Float(value),
             Argument::Text(text) if text.len() <= KEPT => Value::Text(text.into()),
-            Argument::Text(text) if is_sized => place(text.len() as u64, is_text),
-            Argument::Bytes(bytes) if is_sized => place(bytes.len() as u64, false),
-            Argument::Skipped { len, .. } if is_sized => place(len, is_text),
+            Argument::Text(text) if is_sized => place(text.len() as u64),
+            Argument::Bytes(bytes) if is_sized => place(bytes.len() as u64),
+            Argument::Skipped { len, .. } if is_sized => place(len),
             Argument::Bytes(bytes) if bytes.len() <= KEPT => Value::Bytes(bytes.into()),
             Argument::Skipped { .. } if matches!(form, Form::Long(_) | Form::LongLine) => Value::Other("int"),
             // A long text in a line has escapes.
             Argument::Text(_) | Argument::Bytes(_) | Argument::Skipped { .. } => Value::Other("str"),
             Argument::Name { .. } | Argument::Unknown => return Err(self.unsound("has an invalid argument")),
             Argument::None => match self.here.code {
-                None => Value::Nothing,
-                NewTrue => Value::Bool(true),
-                NewFalse => Value::Bool(false),
-                EmptyTuple => Value::Tuple(self.items(Vec::new())),
-                EmptyList => Value::List(self.items(Vec::new())),
-                EmptyDict => Value::Dict(self.items(Vec::new())),
-                EmptySet => Value::Set(self.items(Vec::new())),
+                Opcode::None => Value::Nothing,
+                Opcode::NewTrue => Value::Bool(true),
+                Opcode::NewFalse => Value::Bool(false),
                 _ => return Err(self.unsound("is not expected here")),
             },
         })
@@ -258,9 +232,9 @@ impl Make for Reader<'_> {
         }
         let items = self.items(items);
         Ok(match self.here.code {
-            Opcode::List => Value::List(items),
-            Opcode::Dict => Value::Dict(items),
-            Opcode::FrozenSet => Value::Set(items),
+            Opcode::List | Opcode::EmptyList => Value::List(items),
+            Opcode::Dict | Opcode::EmptyDict => Value::Dict(items),
+            Opcode::FrozenSet | Opcode::EmptySet => Value::Set(items),
             _ => Value::Tuple(items),
         })
     }
@@ -275,9 +249,7 @@ impl Make for Reader<'_> {
             (Value::List(own) | Value::Deque(own), Append | Appends) => own,
             (Value::Dict(own), SetItem | SetItems) => own,
             (Value::Set(own), AddItems) | (Value::Object(own), _) => own,
-            _ => {
-                return Err(self.unsound(format!("cannot add to a value of type {}", container.kind())));
-            }
+            _ => return Err(self.unsound(format!("cannot add to a value of type {}", container.kind()))),
         };
         // In a list that is too long for a shape or for a key and its value, only types matter.
         if code == Appends && items.len() > AXES {
@@ -299,9 +271,9 @@ impl Make for Reader<'_> {
         if let Some(listed) = Listed::find(&module, &name) {
             return Ok(Value::Listed(listed));
         }
-        let is_it = |of: &str, names: &[&str]| *of == *module && names.contains(&&*name);
-        let reason = REASONS.iter().find(|(of, names, _)| is_it(of, names)).map(|(_, _, reason)| *reason);
-        let is_harmless = HARMLESS.iter().any(|(of, names)| is_it(of, names));
+        let is_it = |modules: &str, names: &str| is_in(modules, &module) && is_in(names, &name);
+        let reason = REASONS.iter().find(|row| is_it(row.0, row.1)).map(|(_, _, reason)| *reason);
+        let is_harmless = HARMLESS.iter().any(|(modules, names)| is_it(modules, names));
         let (here, text) = (self.here, format!("{module}.{name}"));
         Ok(Value::Name(Rc::new(Name { here, text, reason, is_harmless })))
     }
@@ -325,9 +297,8 @@ impl Make for Reader<'_> {
         };
         let arguments = arguments.values();
         let is_container = matches!(listed, Dict | DefaultDict | Set | Counter | Deque);
-        if self.here.code == Opcode::NewObj && is_container && !arguments.is_empty() {
-            return Err(self.unsound("makes an empty container, but gives arguments"));
-        }
+        let is_empty = self.here.code != Opcode::NewObj || !is_container || arguments.is_empty();
+        self.here.ensure(is_empty, || "makes an empty container, but gives arguments")?;
         match self.make(listed, &arguments)? {
             Some(made) => Ok(made),
             None => Err(self.unsound(format!("calls {} in an unknown way", listed.name()))),
@@ -357,8 +328,9 @@ impl Make for Reader<'_> {
 
     /// Returns the storage of an id: the word `storage`, a class, a key, a device and a number of elements.
     fn persistent(&mut self, id: Value) -> io::Result<Value> {
-        let invalid = |here: Here| here.unsound("has an invalid id of a storage");
-        let Value::Tuple(id) = id else { return Err(self.unsound("has an id that is not a tuple")) };
+        let here = self.here;
+        let invalid = || here.unsound("has an invalid id of a storage");
+        let Value::Tuple(id) = id else { return Err(here.unsound("has an id that is not a tuple")) };
         let parts = id.values();
         // The format before 1.6 has the source of the class of a module beside it.
         if let [word, class @ Value::Name(_), _, _] = &parts[..]
@@ -367,11 +339,10 @@ impl Make for Reader<'_> {
             return Ok(class.clone());
         }
         let [word, class, Value::Text(key), device, Value::Int(count), view @ ..] = &parts[..] else {
-            return Err(invalid(self.here));
+            return Err(invalid());
         };
-        if !matches!(view, [] | [Value::Nothing]) {
-            return Err(self.unsound("names a view of a storage, as releases before 0.4 wrote them"));
-        }
+        let is_whole = matches!(view, [] | [Value::Nothing]);
+        here.ensure(is_whole, || "names a view of a storage, as releases before 0.4 wrote them")?;
         if is_text(device, &["meta"]) {
             return self.not_held(format!("names a storage of {META}"));
         }
@@ -379,7 +350,7 @@ impl Make for Reader<'_> {
             Value::Listed(Listed::Storage(dtype)) => (Some(*dtype), None),
             Value::Listed(Listed::Untyped) => (None, None),
             Value::Name(name) => (None, Some((self.unsupported(name)?, name))),
-            _ => return Err(invalid(self.here)),
+            _ => return Err(invalid()),
         };
         let width = match skipped.as_ref().map(|(_, name)| &*name.text) {
             Some("torch.ComplexDoubleStorage") => 16,
@@ -387,11 +358,11 @@ impl Make for Reader<'_> {
             _ => dtype.map_or(1, |dtype| dtype.bits() / 8),
         };
         if !is_text(word, &["storage"]) {
-            return Err(invalid(self.here));
+            return Err(invalid());
         }
         let storage = self.store.find(key, *count, width, dtype);
         let storage = storage.map_err(|error| match error.kind() {
-            io::ErrorKind::InvalidData => self.unsound(error.to_string()),
+            io::ErrorKind::InvalidData => here.unsound(error.to_string()),
             _ => error,
         })?;
         Ok(skipped.map_or(Value::Storage(storage, dtype), |(skipped, _)| skipped))
@@ -415,12 +386,9 @@ impl Make for Reader<'_> {
 
     fn end(&mut self, weight: usize) -> io::Result<()> {
         let (used, limit) = (self.meter.get().saturating_add(weight), LIMIT + FOR_EACH * self.views.len());
-        match used > limit {
-            true => Err(beyond_limit(format!(
-                "the values of the pickle take {used} bytes of memory, at most {limit} are allowed"
-            ))),
-            false => Ok(()),
-        }
+        ensure_within(used <= limit, || {
+            format!("the values of the pickle take {used} bytes of memory, at most {limit} are allowed")
+        })
     }
 }
 
@@ -461,9 +429,7 @@ impl<'s> Reader<'s> {
 
     /// Checks the keys and values of a dictionary, in turn.
     fn check_pairs(&self, items: &[Value]) -> io::Result<()> {
-        if !items.len().is_multiple_of(2) {
-            return Err(self.unsound("has a key without a value"));
-        }
+        self.here.ensure(items.len().is_multiple_of(2), || "has a key without a value")?;
         let is_mutable = |key: &&Value| matches!(key, Value::List(_) | Value::Dict(_) | Value::Deque(_));
         match items.iter().step_by(2).find(is_mutable) {
             Some(key) => Err(self.unsound(format!("has a key of type {}, which Python rejects", key.kind()))),
@@ -473,9 +439,7 @@ impl<'s> Reader<'s> {
 
     /// Adds a tensor, and returns its number.
     fn add_view(&mut self, view: View) -> io::Result<u32> {
-        if self.views.len() == MOST {
-            return Err(beyond_limit(format!("the file has more than {MOST} tensors")));
-        }
+        ensure_within(self.views.len() < MOST, || format!("the file has more than {MOST} tensors"))?;
         self.views.push(view);
         // At most two million.
         Ok(u32::try_from(self.views.len() - 1).unwrap_or(u32::MAX))
@@ -514,16 +478,12 @@ impl<'s> Reader<'s> {
             }
             // Items are appended to it later.
             (Listed::Deque, []) => Value::Deque(self.items(Vec::new())),
-            (Listed::Deque, [Value::Tuple(items), rest @ ..])
-                if items.values().is_empty() && rest.iter().all(|longest| longest.plain().is_some()) =>
-            {
+            (Listed::Deque, [items @ Value::Tuple(_), rest @ ..]) if items.has_none() && are_plain(rest) => {
                 Value::Deque(self.items(Vec::new()))
             }
             // Only whether it has tensors matters.
             (Listed::Set, [] | [_]) => Value::Set(self.items(arguments.to_vec())),
-            (Listed::Plain(kind), _) if arguments.iter().all(|argument| argument.plain().is_some()) => {
-                Value::Other(kind)
-            }
+            (Listed::Plain(kind), _) if are_plain(arguments) => Value::Other(kind),
             (Listed::Bytes, []) => Value::Bytes([].into()),
             (Listed::Size, [dims @ Value::Tuple(_)]) => dims.clone(),
             (Listed::Device, [_] | [_, _]) => Value::Other("device"),
@@ -549,11 +509,9 @@ impl<'s> Reader<'s> {
 
     fn work(&mut self, items: usize) -> io::Result<()> {
         self.worked += items;
-        if self.worked > WORK {
-            let at = self.here.at;
-            return Err(beyond_limit(format!("up to byte {at} of the pickle, calls copy too many values")));
-        }
-        Ok(())
+        ensure_within(self.worked <= WORK, || {
+            format!("up to byte {} of the pickle, calls copy too many values", self.here.at)
+        })
     }
 
     /// Makes a dictionary of pairs.
@@ -573,32 +531,27 @@ impl<'s> Reader<'s> {
     }
 
     fn rebuild(&mut self, rebuild: Rebuild, arguments: &[Value]) -> io::Result<Option<Value>> {
+        use Rebuild::*;
         let (tensor, hooks, flags, state) = match (rebuild, arguments) {
-            (Rebuild::V1, [_, _, _, _]) => (self.view(arguments, None)?, &Value::Nothing, &[][..], None),
-            (Rebuild::V2, [_, _, _, _, _, hooks, flags @ ..]) if flags.len() <= 1 => {
+            (V1, [_, _, _, _]) => (self.view(arguments, None)?, &Value::Nothing, &[][..], None),
+            (V2, [_, _, _, _, _, hooks, flags @ ..]) if flags.len() <= 1 => {
                 (self.view(arguments, None)?, hooks, flags, None)
             }
-            (Rebuild::V3, [_, _, _, _, _, hooks, dtype, flags @ ..]) if flags.len() <= 1 => {
+            (V3, [_, _, _, _, _, hooks, dtype, flags @ ..]) if flags.len() <= 1 => {
                 (self.view(arguments, Some(dtype))?, hooks, flags, None)
             }
-            (Rebuild::Parameter, [tensor, _, hooks]) => (Some(tensor.clone()), hooks, &[][..], None),
-            (Rebuild::ParameterWithState, [tensor, _, hooks, state]) => {
+            (Parameter, [tensor, _, hooks]) => (Some(tensor.clone()), hooks, &[][..], None),
+            (ParameterWithState, [tensor, _, hooks, state]) => {
                 (Some(tensor.clone()), hooks, &[][..], Some(state))
             }
             (
-                Rebuild::FromType,
-                [Value::Listed(function), Value::Listed(Listed::Tensor), arguments, state],
+                FromType,
+                [Value::Listed(function), Value::Listed(Listed::Tensor), Value::Tuple(own), state],
             ) => {
-                let (
-                    Listed::Rebuild(function @ (Rebuild::V1 | Rebuild::V2 | Rebuild::V3)),
-                    Value::Tuple(own),
-                ) = (function, arguments)
-                else {
-                    return Ok(None);
-                };
+                let Listed::Rebuild(function @ (V1 | V2 | V3)) = function else { return Ok(None) };
                 (self.rebuild(*function, &own.values())?, &Value::Nothing, &[][..], Some(state))
             }
-            (Rebuild::FromNumpy, [array, Value::Listed(Listed::Dtype(dtype)), _, _]) => {
+            (FromNumpy, [array, Value::Listed(Listed::Dtype(dtype)), _, _]) => {
                 // Nothing need be converted.
                 let view = array.tensor().and_then(|number| at(&self.views, number));
                 return Ok(view.filter(|view| view.dtype == *dtype).map(|_| array.clone()));
@@ -615,9 +568,8 @@ impl<'s> Reader<'s> {
 
     /// Checks that a tensor has no hooks, and no flags by which its numbers differ from those stored.
     fn check_plain(&mut self, hooks: &Value, flags: &[Value]) -> io::Result<()> {
-        if !matches!(hooks, Value::Nothing | Value::Dict(_)) || !hooks.has_none() {
-            return Err(self.unsound("makes a tensor with hooks, which are code"));
-        }
+        let has_hooks = !matches!(hooks, Value::Nothing | Value::Dict(_)) || !hooks.has_none();
+        self.here.ensure(!has_hooks, || "makes a tensor with hooks, which are code")?;
         for flags in flags {
             self.work(flags.items().map_or(0, |items| items.values().len()))?;
             let is_off = |flag: &Value| matches!(flag, Value::Bool(false));
@@ -625,12 +577,9 @@ impl<'s> Reader<'s> {
                 Value::Dict(flags) => flags.values().iter().skip(1).step_by(2).all(is_off),
                 other => matches!(other, Value::Nothing),
             };
-            if !all_off {
-                return Err(self.unsound(
-                    "makes a tensor with flags, as for a conjugated or negated view; its numbers are not \
-                     those stored",
-                ));
-            }
+            self.here.ensure(all_off, || {
+                "makes a tensor with flags, as for a conjugated or negated view; its numbers are not those stored"
+            })?;
         }
         Ok(())
     }
@@ -665,11 +614,9 @@ impl<'s> Reader<'s> {
         let Some(end) = end_of(offset, &dims, &strides) else {
             return Err(self.unsound("makes a tensor whose shape or strides are too large"));
         };
-        if end > elements {
-            return Err(self.unsound(format!(
-                "makes a tensor that ends at element {end} of a storage with {elements} elements"
-            )));
-        }
+        self.here.ensure(end <= elements, || {
+            format!("makes a tensor that ends at element {end} of a storage with {elements} elements")
+        })?;
         let strides = (!is_contiguous(&dims, &strides)).then_some(&*strides);
         self.add_view(View::new(storage, dtype, offset, &dims, strides)).map(|view| Some(Value::Tensor(view)))
     }
@@ -681,8 +628,7 @@ impl<'s> Reader<'s> {
             Value::Dict(items) if items.values().is_empty() => return Ok(()),
             Value::Dict(_) | Value::Tuple(_) => {}
             other => {
-                let kind = other.kind();
-                return Err(self.unsound(format!("sets attributes from a value of type {kind}")));
+                return Err(self.unsound(format!("sets attributes from a value of type {}", other.kind())));
             }
         }
         let is_set = match (owner.tensor(), owner.items()) {
@@ -698,10 +644,7 @@ impl<'s> Reader<'s> {
             }
             (None, None) => false,
         };
-        match is_set {
-            true => Ok(()),
-            false => Err(self.unsound("sets attributes that are set already")),
-        }
+        self.here.ensure(is_set, || "sets attributes that are set already")
     }
 
     /// Returns the dtype with the byte order of a state.
@@ -715,15 +658,14 @@ impl<'s> Reader<'s> {
 
     /// Returns the array of a state: its version, shape, dtype, order and bytes.
     fn filled(&mut self, state: &Value) -> io::Result<Numpy> {
-        let unknown = |here: Here| here.unsound("fills an array in an unknown way");
-        let Value::Tuple(state) = state else { return Err(unknown(self.here)) };
-        let state = state.values();
-        let [_, shape, dtype, order, bytes] = &state[..] else { return Err(unknown(self.here)) };
-        match order {
-            Value::Bool(is_fortran) => self.array(shape, dtype, *is_fortran, bytes),
-            Value::Int(number @ 0..=1) => self.array(shape, dtype, *number == 1, bytes),
-            _ => Err(unknown(self.here)),
+        if let Value::Tuple(state) = state
+            && let [_, shape, dtype, order, bytes] = &state.values()[..]
+            && let Value::Bool(_) | Value::Int(0..=1) = order
+        {
+            let is_fortran = matches!(order, Value::Bool(true) | Value::Int(1));
+            return self.array(shape, dtype, is_fortran, bytes);
         }
+        Err(self.unsound("fills an array in an unknown way"))
     }
 
     /// Adds an array.
@@ -733,9 +675,7 @@ impl<'s> Reader<'s> {
             Numpy::Dtype(Element::Number(dtype), is_big) => (dtype, is_big),
             // A list has the objects of an array.
             Numpy::Dtype(Element::Others(kind), _)
-                if bytes
-                    .items()
-                    .is_none_or(|items| items.values().iter().all(|item| item.plain().is_some())) =>
+                if bytes.items().is_none_or(|items| are_plain(&items.values())) =>
             {
                 return Ok(Numpy::Others(kind));
             }
@@ -777,6 +717,11 @@ impl<'s> Reader<'s> {
             _ => Ok(None),
         }
     }
+}
+
+/// Whether all values are numbers, texts or bytes.
+fn are_plain(values: &[Value]) -> bool {
+    values.iter().all(|value| value.plain().is_some())
 }
 
 /// Returns the numbers of a shape or of strides.
