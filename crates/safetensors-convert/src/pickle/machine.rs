@@ -4,7 +4,7 @@
 //! of PyTorch's files makes tensors.
 
 use super::opcode::Opcode;
-use super::opcodes::{Argument, Here, Op};
+use super::opcodes::{Argument, Here, INVALID, Op};
 use crate::error::beyond_limit;
 use std::collections::HashMap;
 use std::io;
@@ -263,7 +263,7 @@ impl<'m, M: Make> Machine<'m, M> {
         let index = match argument {
             Argument::Unknown | Argument::Int(..0) if M::IS_LENIENT => return Ok(None),
             Argument::Unknown | Argument::Int(..0) => {
-                return Err(self.here.unsound("has an invalid argument"));
+                return Err(self.here.unsound(INVALID));
             }
             Argument::Int(index) => u32::try_from(*index).ok().filter(|index| *index <= M::LARGEST_INDEX),
             _ => None,

@@ -14,6 +14,8 @@ const SHOWN: usize = 1 << 10;
 pub(crate) const LONGEST_FRAME: i128 = 1 << 40;
 /// The number of bytes read at once.
 const AHEAD: usize = 1 << 16;
+/// What is wrong with an opcode whose argument no program understands.
+pub(super) const INVALID: &str = "has an invalid argument";
 
 /// An opcode of a pickle.
 #[derive(Clone, Debug, PartialEq)]
@@ -215,19 +217,11 @@ impl<R: Read> Opcodes<R> {
         }
     }
 
-    fn truncated(&self) -> io::Error {
-        self.here.unsound("is truncated")
-    }
-
-    fn invalid(&self) -> io::Error {
-        self.here.unsound("has an invalid argument")
-    }
-
     /// Fills the buffer.
     fn exact(&mut self, buffer: &mut [u8]) -> io::Result<()> {
         let len = read_full(&mut self.source, buffer)?;
         self.at += len as u64;
-        if len < buffer.len() { Err(self.truncated()) } else { Ok(()) }
+        self.here.ensure(len == buffer.len(), || "is truncated")
     }
 
     fn array<const LEN: usize>(&mut self) -> io::Result<[u8; LEN]> {
@@ -245,10 +239,8 @@ impl<R: Read> Opcodes<R> {
     fn len(&mut self, width: usize) -> io::Result<u64> {
         let len = self.number(width)?;
         let is_signed = matches!(self.here.code.form(), Form::OldText(_) | Form::Long(_));
-        match is_signed && len > u64::from(i32::MAX.unsigned_abs()) {
-            true => Err(self.invalid()),
-            false => Ok(len),
-        }
+        let fits = !is_signed || len <= u64::from(i32::MAX.unsigned_abs());
+        self.here.ensure(fits, || INVALID).map(|()| len)
     }
 
     /// Reads bytes after their length, or skips them if they are too long to be kept.
@@ -267,7 +259,8 @@ impl<R: Read> Opcodes<R> {
     fn skip(&mut self, len: u64) -> io::Result<Argument> {
         let at = self.at;
         self.at += io::copy(&mut (&mut self.source).take(len), &mut io::sink())?;
-        if self.at - at < len { Err(self.truncated()) } else { Ok(Argument::Skipped { at, len }) }
+        self.here.ensure(self.at - at == len, || "is truncated")?;
+        Ok(Argument::Skipped { at, len })
     }
 
     fn long(&mut self, width: usize) -> io::Result<Argument> {
@@ -299,11 +292,8 @@ impl<R: Read> Opcodes<R> {
             may_be_number = text.iter().all(|byte| !byte.is_ascii_alphabetic() || has_number(byte));
             read(&line)
         })?;
-        if may_be_number || matches!(argument, Argument::Skipped { .. }) {
-            Ok(argument)
-        } else {
-            Err(self.invalid())
-        }
+        may_be_number |= matches!(argument, Argument::Skipped { .. });
+        self.here.ensure(may_be_number, || INVALID).map(|()| argument)
     }
 
     fn index(&mut self) -> io::Result<Argument> {
@@ -316,9 +306,8 @@ impl<R: Read> Opcodes<R> {
 
     fn names(&mut self) -> io::Result<Argument> {
         let ((module, long), (name, long_name)) = (self.line()?, self.line()?);
-        if module.is_empty() && self.fill()?.is_empty() {
-            return Err(self.truncated());
-        }
+        let is_truncated = module.is_empty() && self.fill()?.is_empty();
+        self.here.ensure(!is_truncated, || "is truncated")?;
         // Of a long one, the beginning, which is the module that is imported first.
         let text = |mut kept: Vec<u8>, is_long| {
             kept.truncate(if is_long { SHOWN } else { KEPT });
@@ -326,7 +315,7 @@ impl<R: Read> Opcodes<R> {
             String::from_utf8(kept).or_else(|error| lossy(error.as_bytes()).ok_or(error)).ok()
         };
         let names = text(module, long.is_some()).zip(text(name, long_name.is_some()));
-        let (module, name) = names.ok_or_else(|| self.invalid())?;
+        let (module, name) = names.ok_or_else(|| self.here.unsound(INVALID))?;
         Ok(Argument::Name { module, name })
     }
 

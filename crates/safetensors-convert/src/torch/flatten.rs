@@ -4,7 +4,7 @@
 use super::rebuild::{KEPT, MOST, Reader, View};
 use super::values::{Items, SAVE, SKIP, Value};
 use super::{LeftOut, Ties};
-use crate::error::{beyond_limit, unsound};
+use crate::error::{beyond_limit, ensure_within, unsound};
 use crate::source::at;
 use crate::text::quoted;
 use embedded_safetensors::header::MAX_HEADER_LEN;
@@ -93,18 +93,14 @@ impl Unnamed {
     }
 
     fn of_key(key: &Value) -> Self {
-        let is_long = matches!(key, Value::LongText(..) | Value::Other("str"));
-        match key {
-            Value::Other("int") => {
-                Self { is_limit: true, ..Self::new("its key is an integer beyond 64 bits") }
+        let (reason, is_limit) = match key {
+            Value::Other("int") => ("its key is an integer beyond 64 bits".to_owned(), true),
+            Value::LongText(..) | Value::Other("str") => {
+                (format!("its key has more than {KEPT} bytes"), true)
             }
-            _ if is_long => {
-                Self { is_limit: true, ..Self::new(&format!("its key has more than {KEPT} bytes")) }
-            }
-            other => {
-                Self::new(&format!("its key is of type {}, neither a text nor an integer", other.kind()))
-            }
-        }
+            other => (format!("its key is of type {}, neither a text nor an integer", other.kind()), false),
+        };
+        Self { is_limit, ..Self::new(&reason) }
     }
 
     fn of_object(object: &Value) -> Self {
@@ -207,24 +203,18 @@ impl Walk<'_> {
                 unnamed = Some(Unnamed::of_key(other));
             }
         }
-        if self.path.len() > LONGEST {
-            return Err(beyond_limit(format!(
-                "the keys of a value have more than {LONGEST} bytes: {}",
-                quoted(&self.path)
-            )));
-        }
+        ensure_within(self.path.len() <= LONGEST, || {
+            format!("the keys of a value have more than {LONGEST} bytes: {}", quoted(&self.path))
+        })?;
         Ok(unnamed)
     }
 
     /// Counts values, or keys, that are looked at.
     fn count(&mut self, visits: usize) -> io::Result<()> {
         self.visits = self.visits.saturating_add(visits);
-        match self.visits > VISITS {
-            true => {
-                Err(beyond_limit(format!("the file has more than {VISITS} values, counted where they occur")))
-            }
-            false => Ok(()),
-        }
+        ensure_within(self.visits <= VISITS, || {
+            format!("the file has more than {VISITS} values, counted where they occur")
+        })
     }
 
     /// Visits a value, its attributes, and theirs.
@@ -300,21 +290,16 @@ impl Walk<'_> {
     /// Counts the bytes of a name.
     fn count_name(&mut self, len: usize) -> io::Result<()> {
         self.flat.names += len as u64;
-        match self.flat.names > MAX_HEADER_LEN {
-            true => {
-                Err(beyond_limit(format!("the names of the tensors have more than {MAX_HEADER_LEN} bytes")))
-            }
-            false => Ok(()),
-        }
+        ensure_within(self.flat.names <= MAX_HEADER_LEN, || {
+            format!("the names of the tensors have more than {MAX_HEADER_LEN} bytes")
+        })
     }
 
     /// Adds a tensor, whose name is the path.
     fn add(&mut self, number: u32) -> io::Result<()> {
         let name: Box<str> = if self.frames.is_empty() { ALONE } else { &self.path }.into();
         self.count_name(name.len())?;
-        if self.flat.tensors.len() == MOST {
-            return Err(beyond_limit(format!("the file has more than {MOST} tensors")));
-        }
+        ensure_within(self.flat.tensors.len() < MOST, || format!("the file has more than {MOST} tensors"))?;
         self.flat.tensors.push((name, number));
         Ok(())
     }
@@ -325,12 +310,10 @@ impl Walk<'_> {
         let Some(items) = value.into_items().filter(|items| !items.values().is_empty()) else {
             return Ok(());
         };
-        if self.frames.len() == DEEPEST {
-            return Err(beyond_limit(format!(
-                "values are nested more than {DEEPEST} deep, or contain themselves, at {}",
-                quoted(&self.path)
-            )));
-        }
+        ensure_within(self.frames.len() < DEEPEST, || {
+            let at = quoted(&self.path);
+            format!("values are nested more than {DEEPEST} deep, or contain themselves, at {at}")
+        })?;
         if is_dict && unnamed.is_none() {
             self.check_keys(&items.values())?;
         }

@@ -7,7 +7,7 @@
 use super::Options;
 use super::rebuild::Reader;
 use super::store::Store;
-use crate::error::unsound;
+use crate::error::{ensure, unsound};
 use crate::pickle::{Argument, Indices, LONGEST_FRAME, Machine, Op, Opcode, Opcodes};
 use crate::text::quoted;
 use crate::zip::{Part, read_full};
@@ -31,9 +31,8 @@ pub(super) fn object_at(file: &File, len: u64) -> io::Result<Option<u64>> {
         return Ok(None);
     }
     next(&mut opcodes)?;
-    if number(&mut opcodes)? != Some(VERSION) {
-        return Err(unsound("the file has another version of the format before 1.6 than 1001"));
-    }
+    let is_known = number(&mut opcodes)? == Some(VERSION);
+    ensure(is_known, || "the file has another version of the format before 1.6 than 1001")?;
     next(&mut opcodes)?;
     number(&mut opcodes)?;
     next(&mut opcodes)?;
@@ -56,10 +55,8 @@ fn is_framing(op: &Op) -> bool {
 }
 
 fn next(opcodes: &mut Source<'_>) -> io::Result<()> {
-    match opcodes.resume()? {
-        true => Ok(()),
-        false => Err(unsound(format!("the file ends at byte {}, before its tensors", opcodes.offset()))),
-    }
+    let more = opcodes.resume()?;
+    ensure(more, || format!("the file ends at byte {}, before its tensors", opcodes.offset()))
 }
 
 /// Reads a pickle, and returns the number that it begins with.
@@ -80,9 +77,7 @@ fn number(opcodes: &mut Source<'_>) -> io::Result<Option<Argument>> {
 /// # Errors
 /// The storages are not those of the pickle, or do not fit the file.
 pub(super) fn place_storages(file: &File, len: u64, at: u64, store: &mut Store) -> io::Result<()> {
-    use Opcode::{
-        Append, Appends, BinPut, EmptyList, Frame, List, LongBinPut, Mark, Memoize, Proto, Put, Stop,
-    };
+    use Opcode::*;
     let mut opcodes = Opcodes::starting_at(Part::new(file, at, len - at), at);
     let mut indices = Vec::new();
     for op in &mut opcodes {
@@ -95,10 +90,10 @@ pub(super) fn place_storages(file: &File, len: u64, at: u64, store: &mut Store) 
                     unsound(format!("storage {key} at byte {at} is not in the pickle, or a duplicate"))
                 })?);
             }
-            (Frame, Argument::Int(..LONGEST_FRAME)) => {}
-            (Proto | EmptyList | Mark | List | Append | Appends | Put | BinPut | LongBinPut, _) => {}
-            (Memoize | Stop, _) => {}
-            _ => {
+            (Frame, Argument::Int(..LONGEST_FRAME))
+            | (Proto | EmptyList | Mark | List | Append | Appends, _) => {}
+            (Put | BinPut | LongBinPut | Memoize | Stop, _) => {}
+            (code, _) => {
                 let code = code.name();
                 return Err(unsound(format!("opcode {code} at byte {at} is not expected in a list of keys")));
             }
@@ -111,10 +106,7 @@ pub(super) fn place_storages(file: &File, len: u64, at: u64, store: &mut Store) 
     for index in indices {
         at = place(file, len, at, index, store)?;
     }
-    match at == len {
-        true => Ok(()),
-        false => Err(unsound(format!("{} bytes follow the last storage", len - at))),
-    }
+    ensure(at == len, || format!("{} bytes follow the last storage", len - at))
 }
 
 /// Places the storage that begins at `at` with its number of elements, and returns where it ends.
@@ -126,16 +118,12 @@ fn place(file: &File, len: u64, at: u64, index: u32, store: &mut Store) -> io::R
         return Err(unsound(format!("the file ends at byte {len}, before storage {key}")));
     }
     let count = u64::from_le_bytes(count);
-    if count.checked_mul(storage.width.into()) != Some(storage.len) {
+    ensure(count.checked_mul(storage.width.into()) == Some(storage.len), || {
         let expected = storage.len / u64::from(storage.width);
-        return Err(unsound(format!(
-            "storage {key} at byte {at} has {count} elements, but the pickle says {expected}"
-        )));
-    }
+        format!("storage {key} at byte {at} has {count} elements, but the pickle says {expected}")
+    })?;
     let begin = at + 8;
     store.place(index, begin);
-    match begin.checked_add(storage.len).filter(|end| *end <= len) {
-        Some(end) => Ok(end),
-        None => Err(unsound(format!("the file ends at byte {len}, within storage {key}"))),
-    }
+    let end = begin.checked_add(storage.len).filter(|end| *end <= len);
+    end.ok_or_else(|| unsound(format!("the file ends at byte {len}, within storage {key}")))
 }

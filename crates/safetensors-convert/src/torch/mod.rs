@@ -24,7 +24,7 @@ mod values;
 #[cfg(test)]
 mod tests;
 
-use crate::error::{beyond_limit, unsound, within};
+use crate::error::{ensure, ensure_within, unsound, within};
 use crate::pickle::Opcodes;
 use crate::source::{InTensor, Tensor, TensorSource, at, at_mut, no_tensor};
 use crate::text::quoted;
@@ -212,12 +212,8 @@ fn read_legacy(file: File, len: u64, options: Options) -> io::Result<Parsed> {
     let at = object_at.unwrap_or_default();
     let open = || Opcodes::starting_at(Part::new(&file, at, len - at), at);
     let parsed = read_pickle(open, object_at.is_none(), &mut store, options);
-    let of_pickle = |error| match object_at {
-        None => {
-            within("it is neither an archive nor of the format before 1.6, and as a pickle of arrays", error)
-        }
-        Some(_) => error,
-    };
+    let neither = "it is neither an archive nor of the format before 1.6, and as a pickle of arrays";
+    let of_pickle = |error| if object_at.is_none() { within(neither, error) } else { error };
     let (flat, views, end) = parsed.map_err(of_pickle)?;
     if object_at.is_some() {
         legacy::place_storages(&file, len, end, &mut store)?;
@@ -234,10 +230,10 @@ fn check_names(named: &[(Box<str>, u32)]) -> io::Result<()> {
         let name = quoted(pair.first().unwrap_or(&""));
         return Err(unsound(format!("two tensors have the name {name} when their keys are joined by dots")));
     }
-    match names.contains(&"__metadata__") {
-        true => Err(unsound("a tensor has the name \"__metadata__\", which safetensors reserves")),
-        false => Ok(()),
-    }
+    ensure(
+        !names.contains(&"__metadata__"),
+        || "a tensor has the name \"__metadata__\", which safetensors reserves",
+    )
 }
 
 /// Checks that views do not make a huge model of a small file.
@@ -247,23 +243,20 @@ fn check_expansion(named: &[(Box<str>, u32)], views: &[View], bytes: &Bytes, len
     for view in named.iter().filter_map(|(_, number)| at(views, *number)) {
         let elements = view.dims().iter().fold(1_u64, |elements, dim| elements.saturating_mul(*dim));
         total = total.saturating_add(elements.saturating_mul(width(view.dtype)));
-        if at_mut(&mut is_counted, view.storage).is_none_or(|is_counted| std::mem::replace(is_counted, true))
-        {
-            continue;
-        }
         let storage = bytes.store.get(view.storage)?;
-        match storage.is_in_pickle() {
+        let was_counted = at_mut(&mut is_counted, view.storage).map(|is| std::mem::replace(is, true));
+        match (was_counted, storage.is_in_pickle()) {
             // Arrays in the pickle may share their bytes.
-            true => in_pickle = bytes.pickle.as_ref().map_or(len, |(_, pickle)| pickle.unpacked),
-            false => stored = stored.saturating_add(storage.len),
+            (Some(false), true) => {
+                in_pickle = bytes.pickle.as_ref().map_or(len, |(_, pickle)| pickle.unpacked)
+            }
+            (Some(false), false) => stored = stored.saturating_add(storage.len),
+            _ => {}
         }
     }
     let stored = stored.saturating_add(in_pickle);
     let most = stored.saturating_add(EXPANDED.max(len));
-    match total > most {
-        true => Err(beyond_limit(format!(
-            "the tensors have {total} bytes, but are views of {stored} bytes; at most {most} are allowed"
-        ))),
-        false => Ok(()),
-    }
+    ensure_within(total <= most, || {
+        format!("the tensors have {total} bytes, but are views of {stored} bytes; at most {most} are allowed")
+    })
 }

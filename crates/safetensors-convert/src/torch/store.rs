@@ -1,7 +1,7 @@
 //! The storages of a file: where their bytes are, and the zip archives that have them since PyTorch 1.6.
 
 use super::rebuild::MOST;
-use crate::error::{beyond_limit, unsound};
+use crate::error::{ensure, ensure_within, unsound};
 use crate::source::{at, at_mut};
 use crate::text::quoted;
 use crate::zip::{Contents, Entry, check_ratio, entries, open_entry};
@@ -128,14 +128,12 @@ impl Store {
             }
         };
         let found = self.get(index)?.len;
-        if found != len {
-            return Err(unsound(format!("needs {len} bytes of storage {key}, which has {found}")));
-        }
+        ensure(found == len, || format!("needs {len} bytes of storage {key}, which has {found}"))?;
         // PyTorch reads the numbers of the second as those of the first.
         let first = at_mut(&mut self.storages, index).map(|storage| *storage.dtype.get_or_insert(dtype));
-        if first.is_some_and(|first| first != dtype) {
-            return Err(unsound(format!("names storage {key} with another dtype than before")));
-        }
+        ensure(first.is_none_or(|first| first == dtype), || {
+            format!("names storage {key} with another dtype than before")
+        })?;
         Ok(index)
     }
 
@@ -148,17 +146,17 @@ impl Store {
     pub fn add_kept(&mut self, bytes: &[u8]) -> io::Result<u32> {
         let (at, len) = (self.kept.len() as u64, bytes.len() as u64);
         self.of_kept += bytes.len() + size_of::<Box<[u8]>>();
-        if self.of_kept > KEPT {
-            return Err(beyond_limit(format!("the small arrays in the pickle have more than {KEPT} bytes")));
-        }
+        ensure_within(self.of_kept <= KEPT, || {
+            format!("the small arrays in the pickle have more than {KEPT} bytes")
+        })?;
         self.kept.push(bytes.into());
         self.add_pickled(at, len, len, Kind::Kept)
     }
 
     fn add(&mut self, storage: Storage) -> io::Result<u32> {
-        if self.storages.len() >= MOST {
-            return Err(beyond_limit(format!("the file has more than {MOST} storages and arrays")));
-        }
+        ensure_within(self.storages.len() < MOST, || {
+            format!("the file has more than {MOST} storages and arrays")
+        })?;
         self.storages.push(storage);
         u32::try_from(self.storages.len() - 1).map_err(|_| unsound("has too many storages"))
     }
@@ -222,9 +220,9 @@ pub(super) struct Layout {
 /// It is not what PyTorch writes.
 pub(super) fn layout(file: &File) -> io::Result<Layout> {
     let entries = entries(file)?;
-    if entries.len() > MOST + 16 {
-        return Err(beyond_limit(format!("the archive has {} entries, too many", entries.len())));
-    }
+    ensure_within(entries.len() <= MOST + 16, || {
+        format!("the archive has {} entries, too many", entries.len())
+    })?;
     check_ratio(&entries, file.metadata()?.len())?;
     let prefix = prefix(&entries)?;
     let (mut storages, mut pickle, mut is_big) = (Vec::new(), None, false);
@@ -279,24 +277,20 @@ fn storage_key(rest: &str, entry: &Entry) -> io::Result<u64> {
 
 fn word(file: &File, entry: &Entry) -> io::Result<String> {
     let name = quoted(&entry.name);
-    if entry.contents.unpacked > SHORT {
-        return Err(unsound(format!("entry {name} has {} bytes, too many", entry.contents.unpacked)));
-    }
+    let len = entry.contents.unpacked;
+    ensure(len <= SHORT, || format!("entry {name} has {len} bytes, too many"))?;
     let mut bytes = Vec::new();
     open_entry(file, entry).read_to_end(&mut bytes)?;
-    match String::from_utf8(bytes) {
-        Ok(text) => Ok(text.trim_end().to_owned()),
-        Err(_) => Err(unsound(format!("entry {name} is not UTF-8"))),
-    }
+    let text = String::from_utf8(bytes).map_err(|_| unsound(format!("entry {name} is not UTF-8")))?;
+    Ok(text.trim_end().to_owned())
 }
 
 fn check_version(file: &File, entry: &Entry) -> io::Result<()> {
     let version = word(file, entry)?;
-    if version.parse().is_ok_and(|version| VERSIONS.contains(&version)) {
-        return Ok(());
-    }
-    let (name, version) = (quoted(&entry.name), quoted(&version));
-    Err(unsound(format!("entry {name} has the version {version}; versions 1 to 10 are known")))
+    ensure(version.parse().is_ok_and(|version| VERSIONS.contains(&version)), || {
+        let (name, version) = (quoted(&entry.name), quoted(&version));
+        format!("entry {name} has the version {version}; versions 1 to 10 are known")
+    })
 }
 
 /// Returns whether the file is big-endian.
