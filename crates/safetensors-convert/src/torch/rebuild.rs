@@ -201,17 +201,19 @@ impl Make for Reader<'_> {
     fn value(&mut self, argument: Argument) -> io::Result<Value> {
         let form = self.here.code.form();
         let is_sized = matches!(form, Form::Text(_) | Form::OldText(_) | Form::Bytes(_));
+        let begin = |len: u64| self.here.end - len;
         // Texts of Python 2 are bytes.
-        let place = if matches!(form, Form::Text(_)) { Value::LongText } else { Value::LongBytes };
-        let place = |len: u64| place(self.here.end - len, len);
+        let long = if matches!(form, Form::Text(_)) { Value::LongText } else { Value::LongBytes };
         Ok(match argument {
             Argument::Bool(value) => Value::Bool(value),
             Argument::Int(value) => i64::try_from(value).map_or(Value::Other("int"), Value::Int),
             Argument::Float(value) => Value::Float(value),
             Argument::Text(text) if text.len() <= KEPT => Value::Text(text.into()),
-            Argument::Text(text) if is_sized => place(text.len() as u64),
-            Argument::Bytes(bytes) if is_sized => place(bytes.len() as u64),
-            Argument::Skipped { len, .. } if is_sized => place(len),
+            Argument::Text(text) if is_sized => long(begin(text.len() as u64), text.len() as u64),
+            Argument::Bytes(bytes) if is_sized => {
+                Value::LongBytes(begin(bytes.len() as u64), bytes.len() as u64)
+            }
+            Argument::Skipped { len, .. } if is_sized => long(begin(len), len),
             Argument::Bytes(bytes) if bytes.len() <= KEPT => Value::Bytes(bytes.into()),
             Argument::Skipped { .. } if matches!(form, Form::Long(_) | Form::LongLine) => Value::Other("int"),
             // A long text in a line has escapes.

@@ -6,7 +6,7 @@
 
 use super::entry::Contents;
 use super::part::{Part, read_full};
-use crate::error::{beyond_limit, unsound};
+use crate::error::{ensure, ensure_within, unsound};
 use crate::text::quoted;
 use rawzip::{
     CompressionMethod, ErrorKind, MAX_CENTRAL_DIRECTORY_RECORD_SIZE, ReaderAt, ZipArchive,
@@ -64,13 +64,11 @@ pub fn entries(file: &File) -> io::Result<Vec<Entry>> {
         let end = record.central_directory_offset() + LISTED + (record.file_path().len() + rest) as u64;
         listed = end - list_at;
     }
-    if entries.len() as u64 != claimed {
-        let listed = entries.len();
-        return Err(unsound(format!("the archive claims {claimed} entries, but lists {listed}")));
-    }
-    if listed != len {
-        return Err(unsound(format!("the archive's list has {listed} bytes, but its end record says {len}")));
-    }
+    let count = entries.len() as u64;
+    ensure(count == claimed, || format!("the archive claims {claimed} entries, but lists {count}"))?;
+    ensure(listed == len, || {
+        format!("the archive's list has {listed} bytes, but its end record says {len}")
+    })?;
     validate_names(&entries)?;
     check_overlaps(&entries)?;
     Ok(entries)
@@ -93,21 +91,15 @@ fn open<'f>(file: &'f File, buffer: &mut [u8]) -> io::Result<ZipArchive<Source<'
     let no_end = "not a zip archive, or a truncated one, which ends without its directory";
     let found =
         ZipLocator::new().max_search_space(LONGEST_END).locate_in_reader(Source { file, len }, buffer, len);
-    let archive = match found {
-        Ok(archive) => archive,
-        Err((source, error)) => match (error.kind(), error.eocd_offset()) {
-            (ErrorKind::InvalidEndOfCentralDirectory, Some(end_at)) => {
-                return Err(beyond(source.list(end_at)?, end_at));
-            }
-            _ => return Err(explained(&error, no_end)),
-        },
-    };
+    let archive = found.map_err(|(source, error)| match (error.kind(), error.eocd_offset()) {
+        (ErrorKind::InvalidEndOfCentralDirectory, Some(end_at)) => {
+            source.list(end_at).map_or_else(|error| error, |list| beyond(list, end_at))
+        }
+        _ => explained(&error, no_end),
+    })?;
     // They may be another archive, whose entries other programs may read.
-    if archive.end_offset() == len {
-        Ok(archive)
-    } else {
-        Err(unsound("bytes follow the end of the archive"))
-    }
+    ensure(archive.end_offset() == len, || "bytes follow the end of the archive")?;
+    Ok(archive)
 }
 
 impl Source<'_> {
@@ -125,10 +117,9 @@ impl Source<'_> {
 
     fn number(&self, at: u64, width: usize) -> io::Result<u64> {
         let mut bytes = [0; 8];
-        match self.read_at(&mut bytes[..width], at)? {
-            read if read == width => Ok(u64::from_le_bytes(bytes)),
-            _ => Err(unsound("the archive's end record points beyond the end of the file")),
-        }
+        let read = self.read_at(&mut bytes[..width], at)?;
+        ensure(read == width, || "the archive's end record points beyond the end of the file")?;
+        Ok(u64::from_le_bytes(bytes))
     }
 }
 
@@ -145,21 +136,15 @@ fn check_list(archive: &ZipArchive<Source<'_>>) -> io::Result<(u64, u64)> {
     }
     // If other bytes precede the archive, all offsets in it are wrong, and programs interpret it
     // differently.
-    if at != archive.directory_offset() {
-        return Err(unsound(format!(
-            "the archive's list is not at byte {at}, where its end record says it is"
-        )));
-    }
-    if len > LONGEST_LIST {
-        return Err(beyond_limit(format!(
-            "the archive's list has {len} bytes, at most {LONGEST_LIST} are allowed"
-        )));
-    }
-    if claimed > len / LISTED {
-        return Err(unsound(format!(
-            "the archive claims {claimed} entries, which do not fit its list of {len} bytes"
-        )));
-    }
+    ensure(at == archive.directory_offset(), || {
+        format!("the archive's list is not at byte {at}, where its end record says it is")
+    })?;
+    ensure_within(len <= LONGEST_LIST, || {
+        format!("the archive's list has {len} bytes, at most {LONGEST_LIST} are allowed")
+    })?;
+    ensure(claimed <= len / LISTED, || {
+        format!("the archive claims {claimed} entries, which do not fit its list of {len} bytes")
+    })?;
     Ok((claimed, len))
 }
 
@@ -172,12 +157,8 @@ impl Entry {
         let name = String::from_utf8(record.file_path().as_bytes().to_vec())
             .map_err(|_| unsound("an entry of the archive has a name that is not UTF-8"))?;
         let shown = quoted(&name);
-        if is_unsafe(&name) {
-            return Err(unsound(format!("the archive has an entry with the unsafe name {shown}")));
-        }
-        if record.flags().is_encrypted() {
-            return Err(unsound(format!("entry {shown} is encrypted")));
-        }
+        ensure(!is_unsafe(&name), || format!("the archive has an entry with the unsafe name {shown}"))?;
+        ensure(!record.flags().is_encrypted(), || format!("entry {shown} is encrypted"))?;
         let is_deflated = match record.compression_method() {
             CompressionMethod::STORE => false,
             CompressionMethod::DEFLATE => true,
@@ -190,23 +171,21 @@ impl Entry {
             }
         };
         let (packed, unpacked) = (record.compressed_size_hint(), record.uncompressed_size_hint());
-        if !is_deflated && packed != unpacked {
-            return Err(unsound(format!(
+        ensure(is_deflated || packed == unpacked, || {
+            format!(
                 "entry {shown} is not compressed, but its two sizes differ: {packed} and {unpacked} bytes"
-            )));
-        }
+            )
+        })?;
         // The entry's own header repeats its name and has its own length.
-        let elsewhere = |error: rawzip::Error| {
-            explained(&error, format!("entry {shown} is not where the archive's list says it is"))
-        };
-        let entry = archive.get_entry(record.wayfinder()).map_err(elsewhere)?;
-        if entry.local_header(local).map_err(elsewhere)?.file_path() != record.file_path() {
-            return Err(unsound(format!("entry {shown} is not where the archive's list says it is")));
-        }
+        let elsewhere = || format!("entry {shown} is not where the archive's list says it is");
+        let not_there = |error| explained(&error, elsewhere());
+        let entry = archive.get_entry(record.wayfinder()).map_err(not_there)?;
+        let header = entry.local_header(local).map_err(not_there)?;
+        ensure(header.file_path() == record.file_path(), elsewhere)?;
         let (at, end) = entry.compressed_data_range();
-        if end > archive.directory_offset() {
-            return Err(unsound(format!("entry {shown} claims {packed} bytes, more than the archive has")));
-        }
+        ensure(end <= archive.directory_offset(), || {
+            format!("entry {shown} claims {packed} bytes, more than the archive has")
+        })?;
         let header_at = record.local_header_offset();
         let contents = Contents { is_deflated, crc: record.crc32(), packed, unpacked, at };
         Ok(Self { name, contents, header_at })
@@ -247,12 +226,10 @@ pub fn is_unsafe(name: &str) -> bool {
 
 fn validate_names(entries: &[Entry]) -> io::Result<()> {
     let mut seen = HashSet::new();
-    match entries.iter().find(|entry| !seen.insert(entry.name.as_str())) {
-        Some(duplicate) => {
-            Err(unsound(format!("the archive has two entries named {}", quoted(&duplicate.name))))
-        }
-        None => Ok(()),
-    }
+    let mut names = entries.iter().map(|entry| entry.name.as_str());
+    names.try_for_each(|name| {
+        ensure(seen.insert(name), || format!("the archive has two entries named {}", quoted(name)))
+    })
 }
 
 fn check_overlaps(entries: &[Entry]) -> io::Result<()> {
@@ -260,10 +237,9 @@ fn check_overlaps(entries: &[Entry]) -> io::Result<()> {
     sorted.sort_by_key(|entry| entry.header_at);
     for pair in sorted.windows(2) {
         let [first, second] = pair else { continue };
-        if first.contents.at + first.contents.packed > second.header_at {
-            let (first, second) = (quoted(&first.name), quoted(&second.name));
-            return Err(unsound(format!("entries {first} and {second} of the archive share bytes")));
-        }
+        ensure(first.contents.at + first.contents.packed <= second.header_at, || {
+            format!("entries {} and {} of the archive share bytes", quoted(&first.name), quoted(&second.name))
+        })?;
     }
     Ok(())
 }
@@ -281,12 +257,9 @@ pub fn check_ratio(entries: &[Entry], len: u64) -> io::Result<()> {
     let deflated = entries.iter().filter(|entry| entry.contents.is_deflated);
     let unpacked = deflated.fold(0_u64, |sum, entry| sum.saturating_add(entry.contents.unpacked));
     let most = most_unpacked(len);
-    match unpacked > most {
-        true => Err(beyond_limit(format!(
-            "the archive of {len} bytes unpacks to {unpacked} bytes, at most {most} are allowed"
-        ))),
-        false => Ok(()),
-    }
+    ensure_within(unpacked <= most, || {
+        format!("the archive of {len} bytes unpacks to {unpacked} bytes, at most {most} are allowed")
+    })
 }
 
 #[cfg(test)]

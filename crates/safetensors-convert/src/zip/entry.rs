@@ -2,7 +2,7 @@
 
 use super::directory::Entry;
 use super::part::Part;
-use crate::error::unsound;
+use crate::error::{ensure, unsound};
 use crate::text::quoted;
 use flate2::CrcReader;
 use flate2::bufread::DeflateDecoder;
@@ -58,9 +58,7 @@ impl Read for Checked<'_> {
         }
         let most = usize::try_from(self.left).unwrap_or(usize::MAX).min(buffer.len());
         let len = self.source.read(&mut buffer[..most]).map_err(|error| self.broken(error))?;
-        if len == 0 {
-            return Err(unsound(format!("entry {} ends {} bytes too early", quoted(&self.name), self.left)));
-        }
+        ensure(len > 0, || format!("entry {} ends {} bytes too early", quoted(&self.name), self.left))?;
         self.left -= len as u64;
         if self.left == 0 {
             self.check_end()?;
@@ -72,13 +70,11 @@ impl Read for Checked<'_> {
 impl Checked<'_> {
     fn check_end(&mut self) -> io::Result<()> {
         let name = quoted(&self.name);
-        if self.source.read(&mut [0]).map_err(|error| self.broken(error))? > 0 {
-            return Err(unsound(format!("entry {name} unpacks to more bytes than the archive states")));
-        }
-        if self.source.crc().sum() != self.crc {
-            return Err(unsound(format!("the checksum of entry {name} is not the one in the archive")));
-        }
-        Ok(())
+        let more = self.source.read(&mut [0]).map_err(|error| self.broken(error))?;
+        ensure(more == 0, || format!("entry {name} unpacks to more bytes than the archive states"))?;
+        ensure(self.source.crc().sum() == self.crc, || {
+            format!("the checksum of entry {name} is not the one in the archive")
+        })
     }
 
     /// Turns errors of unpacking into errors of the archive; errors of reading stay.

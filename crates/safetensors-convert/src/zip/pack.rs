@@ -43,10 +43,8 @@ impl<W: Write> Archive<W> {
         let data_at = self.out.count;
         let (crc, unpacked) = self.write_data(fill)?;
         let packed = self.out.count - data_at;
-        let mut sums = b"PK\x07\x08".to_vec();
-        sums.extend(crc.to_le_bytes());
-        sums.extend([packed, unpacked].iter().flat_map(|size| size.to_le_bytes()));
-        self.out.write_all(&sums)?;
+        let sums = [packed.to_le_bytes(), unpacked.to_le_bytes()].concat();
+        self.out.write_all(&[b"PK\x07\x08", &crc.to_le_bytes()[..], &sums].concat())?;
         self.list_entry(name, crc, [unpacked, packed, at]);
         Ok(())
     }
@@ -64,43 +62,29 @@ impl<W: Write> Archive<W> {
         Ok(sums)
     }
 
-    fn method(&self) -> u16 {
-        if self.is_compressed { 8 } else { 0 }
-    }
-
     /// Returns the fields that both headers of an entry have in common.
     fn common(&self, crc: u32) -> Vec<u8> {
-        let mut bytes = Vec::new();
-        bytes.extend([VERSION, FLAGS, self.method()].iter().flat_map(|field| field.to_le_bytes()));
-        bytes.extend([FIRST_DATE, crc, LARGE, LARGE].iter().flat_map(|field| field.to_le_bytes()));
-        bytes
+        let method = if self.is_compressed { 8 } else { 0 };
+        let fields = [VERSION, FLAGS, method].map(u16::to_le_bytes).concat();
+        [fields, [FIRST_DATE, crc, LARGE, LARGE].map(u32::to_le_bytes).concat()].concat()
     }
 
     fn write_local(&mut self, name: &str) -> io::Result<()> {
-        let mut header = b"PK\x03\x04".to_vec();
-        header.extend(self.common(0));
-        header.extend(name_len(name)?.to_le_bytes());
-        header.extend(20u16.to_le_bytes());
-        header.extend(name.as_bytes());
+        let len = u16::try_from(name.len())
+            .map_err(|_| io::Error::other("a name has more than the 65535 bytes that archives allow"))?;
         // The extra field for the two sizes of 8 bytes each, which are not known yet.
-        header.extend([1, 0, 16, 0]);
-        header.extend([0; 16]);
+        let extra = [&[1, 0, 16, 0][..], &[0; 16]].concat();
+        let lens = [len.to_le_bytes(), [20, 0]].concat();
+        let header = [b"PK\x03\x04", &self.common(0)[..], &lens, name.as_bytes(), &extra].concat();
         self.out.write_all(&header)
     }
 
     fn list_entry(&mut self, name: &str, crc: u32, large: [u64; 3]) {
-        let mut entry = b"PK\x01\x02".to_vec();
-        entry.extend(VERSION.to_le_bytes());
-        entry.extend(self.common(crc));
-        entry.extend(name_len(name).unwrap_or_default().to_le_bytes());
-        entry.extend(28u16.to_le_bytes());
-        // Comment, disk, attributes.
-        entry.extend([0; 10]);
-        entry.extend(LARGE.to_le_bytes());
-        entry.extend(name.as_bytes());
-        entry.extend([1, 0, 24, 0]);
-        entry.extend(large.iter().flat_map(|number| number.to_le_bytes()));
-        self.list.extend(entry);
+        let len = u16::try_from(name.len()).unwrap_or_default();
+        self.list.extend([b"PK\x01\x02", &VERSION.to_le_bytes()[..], &self.common(crc)].concat());
+        // After the lengths, comment, disk and attributes.
+        self.list.extend([&len.to_le_bytes(), &[28, 0][..], &[0; 10], &LARGE.to_le_bytes()].concat());
+        self.list.extend([name.as_bytes(), &[1, 0, 24, 0], &large.map(u64::to_le_bytes).concat()].concat());
         self.entries += 1;
     }
 
@@ -110,28 +94,16 @@ impl<W: Write> Archive<W> {
     /// Those of the sink.
     pub fn finish(mut self) -> io::Result<W> {
         let (at, len) = (self.out.count, self.list.len() as u64);
-        let end_at = at + len;
         let mut end = std::mem::take(&mut self.list);
-        end.extend(b"PK\x06\x06");
-        end.extend(44u64.to_le_bytes());
-        end.extend([VERSION, VERSION].iter().flat_map(|field| field.to_le_bytes()));
-        end.extend([0; 8]);
-        end.extend([self.entries, self.entries, len, at].iter().flat_map(|number| number.to_le_bytes()));
-        end.extend(b"PK\x06\x07\0\0\0\0");
-        end.extend(end_at.to_le_bytes());
-        end.extend(1u32.to_le_bytes());
-        end.extend(b"PK\x05\x06\0\0\0\0\xFF\xFF\xFF\xFF");
-        end.extend([LARGE, LARGE].iter().flat_map(|field| field.to_le_bytes()));
-        end.extend([0; 2]);
+        let versions = [VERSION, VERSION].map(u16::to_le_bytes).concat();
+        end.extend([b"PK\x06\x06", &44u64.to_le_bytes()[..], &versions, &[0; 8]].concat());
+        end.extend([self.entries, self.entries, len, at].map(u64::to_le_bytes).concat());
+        end.extend([b"PK\x06\x07\0\0\0\0", &(at + len).to_le_bytes()[..], &[1, 0, 0, 0]].concat());
+        end.extend(b"PK\x05\x06\0\0\0\0\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\0\0");
         self.out.write_all(&end)?;
         self.out.flush()?;
         Ok(self.out.sink)
     }
-}
-
-fn name_len(name: &str) -> io::Result<u16> {
-    u16::try_from(name.len())
-        .map_err(|_| io::Error::other("a name has more than the 65535 bytes that archives allow"))
 }
 
 /// Writes what `fill` writes, and returns its checksum and its length.

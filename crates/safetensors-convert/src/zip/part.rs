@@ -1,6 +1,6 @@
 //! Reads a part of a file without moving the file's cursor.
 
-use crate::error::unsound;
+use crate::error::ensure;
 use embedded_safetensors::ReadAt;
 use std::fs::File;
 use std::io::{self, Read};
@@ -46,9 +46,8 @@ impl<'f> Exact<'f> {
 impl Read for Exact<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let len = self.part.read(buffer)?;
-        if len == 0 && self.left > 0 && !buffer.is_empty() {
-            return Err(unsound("the file has become shorter while it was read"));
-        }
+        let has_ended = len == 0 && self.left > 0 && !buffer.is_empty();
+        ensure(!has_ended, || "the file has become shorter while it was read")?;
         self.left = self.left.saturating_sub(len as u64);
         Ok(len)
     }

@@ -4,7 +4,7 @@
 use super::directory::LONGEST_END;
 use super::entry::unchecked;
 use super::part::{Part, read_full};
-use crate::error::beyond_limit;
+use crate::error::ensure_within;
 use std::fs::File;
 use std::io::{self, Read};
 
@@ -68,11 +68,11 @@ fn headers(file: &File, len: u64) -> io::Result<Vec<u64>> {
         let bytes = chunk.get(..read).unwrap_or_default();
         let places = bytes.windows(SIGNATURE.len()).enumerate().filter(|(_, window)| *window == SIGNATURE);
         found.extend(places.map(|(place, _)| at + place as u64));
-        if found.len() > MOST {
-            return Err(beyond_limit(format!(
+        ensure_within(found.len() <= MOST, || {
+            format!(
                 "the file is damaged and has more than {MOST} headers of entries, which are all looked for"
-            )));
-        }
+            )
+        })?;
         // A signature may be in two chunks.
         let is_last = read < chunk.len();
         at += if is_last { len - at } else { (read - SIGNATURE.len() + 1) as u64 };
