@@ -149,9 +149,10 @@ impl<'m, M: Make> Machine<'m, M> {
             Get | BinGet | LongBinGet => self.fetch(&argument)?,
             Tuple | List | Dict | FrozenSet => self.group().and_then(|items| self.make.group(items))?,
             EmptyTuple | EmptyList | EmptyDict | EmptySet => self.make.group(Vec::new())?,
-            Tuple1 => self.take(1).and_then(|items| self.make.group(items))?,
-            Tuple2 => self.take(2).and_then(|items| self.make.group(items))?,
-            Tuple3 => self.take(3).and_then(|items| self.make.group(items))?,
+            // Their codes end with the number of items.
+            Tuple1 | Tuple2 | Tuple3 => {
+                self.take(usize::from(self.here.code as u8 % 4)).and_then(|items| self.make.group(items))?
+            }
             Global | StackGlobal | Inst => self.import(argument)?,
             Reduce | NewObj | NewObjEx | Obj => self.call()?,
             PersId => self.make.persistent(M::Value::default())?,
@@ -232,29 +233,22 @@ impl<'m, M: Make> Machine<'m, M> {
             _ => None,
         };
         let imported = self.make.import(argument, name)?;
-        match self.here.code {
-            Opcode::Inst => {
-                self.group()?;
-                self.make.call(imported, M::Value::default())
-            }
-            _ => Ok(imported),
+        if self.here.code != Opcode::Inst {
+            return Ok(imported);
         }
+        self.group()?;
+        self.make.call(imported, M::Value::default())
     }
 
     fn call(&mut self) -> io::Result<M::Value> {
-        let (callee, arguments) = match self.here.code {
-            Opcode::Obj => {
-                let callee = self.group()?.into_iter().next();
-                (callee.ok_or_else(|| self.too_few())?, M::Value::default())
-            }
-            code => {
-                if code == Opcode::NewObjEx {
-                    self.pop()?;
-                }
-                let arguments = self.pop()?;
-                (self.pop()?, arguments)
-            }
-        };
+        if self.here.code == Opcode::Obj {
+            let callee = self.group()?.into_iter().next();
+            return self.make.call(callee.ok_or_else(|| self.too_few())?, M::Value::default());
+        }
+        if self.here.code == Opcode::NewObjEx {
+            self.pop()?;
+        }
+        let (arguments, callee) = (self.pop()?, self.pop()?);
         self.make.call(callee, arguments)
     }
 

@@ -28,15 +28,13 @@ use crate::error::{ensure, ensure_within, unsound, within};
 use crate::pickle::Opcodes;
 use crate::source::{InTensor, Tensor, TensorSource, at, at_mut, no_tensor};
 use crate::text::quoted;
-use crate::zip::{Part, open_contents, read_full};
+use crate::zip::{Part, open_entry, read_full};
 use flatten::Flat;
 use read::Bytes;
 use rebuild::{View, read_pickle, width};
-use spool::Spool;
 use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, Read};
-use store::Store;
 
 /// Views of storages may together have this many bytes more than the storages; in a longer file, as many as
 /// the file.
@@ -108,14 +106,15 @@ impl Checkpoint {
         let mut start = vec![0; 263];
         let start_len = read_full(&mut Part::new(&file, 0, len), &mut start)?;
         start.truncate(start_len);
-        let (bytes, flat, views) = match start.as_slice() {
-            [b'P', b'K', 3 | 5 | 6, 4 | 6, ..] => read_archive(file, options)?,
+        let mut bytes = Bytes::new(file);
+        let (flat, views) = match start.as_slice() {
+            [b'P', b'K', 3 | 5 | 6, 4 | 6, ..] => read_archive(&mut bytes, options)?,
             start if start.get(257..262) == Some(b"ustar") => {
                 return Err(unsound(
                     "a tar archive: releases before 0.1.10 wrote such files, which are not supported",
                 ));
             }
-            _ => read_legacy(file, len, options)?,
+            _ => read_legacy(&mut bytes, len, options)?,
         };
         Self::new(bytes, flat, views, options.ties, len)
     }
@@ -194,32 +193,30 @@ impl TensorSource for Checkpoint {
     }
 }
 
-type Parsed = (Bytes, Flat, Vec<View>);
-
-fn read_archive(file: File, options: Options) -> io::Result<Parsed> {
-    let store::Layout { mut store, pickle_name, pickle, prefix, is_big } = store::layout(&file)?;
-    let open = || Opcodes::new(open_contents(&file, pickle_name.clone(), pickle));
-    let parsed = read_pickle(open, true, &mut store, options);
+fn read_archive(bytes: &mut Bytes, options: Options) -> io::Result<(Flat, Vec<View>)> {
+    let entry = store::read_list(bytes)?;
+    let open = || Opcodes::new(open_entry(&bytes.file, &entry));
+    let parsed = read_pickle(open, true, &mut bytes.store, options);
     let (flat, views, _) =
-        parsed.map_err(|error| within(&format!("entry {}", quoted(&pickle_name)), error))?;
-    let (pickle, spool) = (Some((pickle_name, pickle)), Spool::default());
-    Ok((Bytes { file, store, pickle, prefix, is_big, spool }, flat, views))
+        parsed.map_err(|error| within(&format!("entry {}", quoted(&entry.name)), error))?;
+    bytes.pickle = Some(entry);
+    Ok((flat, views))
 }
 
 /// Reads a file of the format before 1.6, or a pickle that has arrays of numpy.
-fn read_legacy(file: File, len: u64, options: Options) -> io::Result<Parsed> {
-    let (object_at, mut store) = (legacy::object_at(&file, len)?, Store::default());
+fn read_legacy(bytes: &mut Bytes, len: u64, options: Options) -> io::Result<(Flat, Vec<View>)> {
+    let Bytes { file, store, .. } = bytes;
+    let object_at = legacy::object_at(file, len)?;
     let at = object_at.unwrap_or_default();
-    let open = || Opcodes::starting_at(Part::new(&file, at, len - at), at);
-    let parsed = read_pickle(open, object_at.is_none(), &mut store, options);
+    let open = || Opcodes::starting_at(Part::new(file, at, len - at), at);
+    let parsed = read_pickle(open, object_at.is_none(), store, options);
     let neither = "it is neither an archive nor of the format before 1.6, and as a pickle of arrays";
     let of_pickle = |error| if object_at.is_none() { within(neither, error) } else { error };
     let (flat, views, end) = parsed.map_err(of_pickle)?;
     if object_at.is_some() {
-        legacy::place_storages(&file, len, end, &mut store)?;
+        legacy::place_storages(file, len, end, store)?;
     }
-    let (prefix, spool) = (String::new(), Spool::default());
-    Ok((Bytes { file, store, pickle: None, prefix, is_big: false, spool }, flat, views))
+    Ok((flat, views))
 }
 
 /// Checks that names are unique, and that safetensors can have them.
@@ -248,7 +245,7 @@ fn check_expansion(named: &[(Box<str>, u32)], views: &[View], bytes: &Bytes, len
         match (was_counted, storage.is_in_pickle()) {
             // Arrays in the pickle may share their bytes.
             (Some(false), true) => {
-                in_pickle = bytes.pickle.as_ref().map_or(len, |(_, pickle)| pickle.unpacked)
+                in_pickle = bytes.pickle.as_ref().map_or(len, |pickle| pickle.contents.unpacked)
             }
             (Some(false), false) => stored = stored.saturating_add(storage.len),
             _ => {}

@@ -6,7 +6,7 @@ use super::store::{Kind, Storage, Store};
 use crate::error::unsound;
 use crate::numpy::Swapped;
 use crate::strided::Strided;
-use crate::zip::{Contents, Exact, open_contents};
+use crate::zip::{Contents, Entry, Exact, open_contents, open_entry};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 
@@ -19,7 +19,7 @@ pub(super) struct Bytes {
     pub file: File,
     pub store: Store,
     /// The entry with the pickle; `None` if its bytes are counted from the beginning of the file.
-    pub pickle: Option<(String, Contents)>,
+    pub pickle: Option<Entry>,
     /// The common start of the names of entries.
     pub prefix: String,
     /// Whether the storages of the archive are big-endian.
@@ -29,6 +29,12 @@ pub(super) struct Bytes {
 }
 
 impl Bytes {
+    /// Creates a reader of a file without storages.
+    pub fn new(file: File) -> Self {
+        let (store, prefix, spool) = Default::default();
+        Self { file, store, pickle: None, prefix, is_big: false, spool }
+    }
+
     /// Opens a view with these dimensions.
     pub fn open(&self, view: &View, dims: &[u64]) -> io::Result<Box<dyn Read + '_>> {
         let storage = *self.store.get(view.storage)?;
@@ -96,10 +102,8 @@ impl Bytes {
     fn in_pickle(&self, at: u64) -> io::Result<(&File, u64)> {
         let (file, begin) = match &self.pickle {
             None => (&self.file, 0),
-            Some((_, contents)) if !contents.is_deflated => (&self.file, contents.at),
-            Some((name, contents)) => self
-                .spool
-                .place(PICKLE, || Ok(Box::new(open_contents(&self.file, name.clone(), *contents))))?,
+            Some(Entry { contents, .. }) if !contents.is_deflated => (&self.file, contents.at),
+            Some(entry) => self.spool.place(PICKLE, || Ok(Box::new(open_entry(&self.file, entry))))?,
         };
         Ok((file, begin + at))
     }

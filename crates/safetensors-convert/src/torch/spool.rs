@@ -12,16 +12,9 @@ const AT_ONCE: usize = 1 << 18;
 #[derive(Debug, Default)]
 pub(super) struct Spool {
     /// Created when it is needed.
-    file: OnceLock<File>,
-    written: Mutex<Written>,
-}
-
-#[derive(Debug, Default)]
-struct Written {
+    pub file: OnceLock<File>,
     /// Where the bytes of each storage begin.
-    places: HashMap<u32, u64>,
-    /// The number of bytes of all.
-    len: u64,
+    places: Mutex<HashMap<u32, u64>>,
 }
 
 impl Spool {
@@ -48,31 +41,25 @@ impl Spool {
         open: impl FnOnce() -> io::Result<Box<dyn Read + 'b>>,
         file: Option<&File>,
     ) -> io::Result<u64> {
-        let lock = || self.written.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = lock().places.get(&storage).copied();
+        let lock = || self.places.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = lock().get(&storage).copied();
         if let Some(at) = known {
             return Ok(at);
         }
         // Opening may itself need a place.
         let mut source = open()?;
-        let mut written = lock();
-        let at = written.len;
+        let mut places = lock();
+        let end = |mut file: &File| file.seek(SeekFrom::End(0)).map_err(|error| not_unpacked(&error));
+        let at = file.map_or(Ok(0), end)?;
         let mut buffer = vec![0; AT_ONCE];
         while let len @ 1.. = source.read(&mut buffer)? {
             let Some(mut file) = file else { continue };
+            end(file)?;
             let bytes = buffer.get(..len).unwrap_or_default();
-            let placed = file.seek(SeekFrom::Start(written.len)).and_then(|_| file.write_all(bytes));
-            placed.map_err(|error| not_unpacked(&error))?;
-            written.len += len as u64;
+            file.write_all(bytes).map_err(|error| not_unpacked(&error))?;
         }
-        written.places.insert(storage, at);
+        places.insert(storage, at);
         Ok(at)
-    }
-
-    /// Returns the number of bytes that were unpacked.
-    #[cfg(test)]
-    pub fn len(&self) -> u64 {
-        self.written.lock().unwrap_or_else(PoisonError::into_inner).len
     }
 }
 

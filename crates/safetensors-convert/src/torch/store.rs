@@ -1,5 +1,6 @@
 //! The storages of a file: where their bytes are, and the zip archives that have them since PyTorch 1.6.
 
+use super::read::Bytes;
 use super::rebuild::MOST;
 use crate::error::{ensure, ensure_within, unsound};
 use crate::source::{at, at_mut};
@@ -201,24 +202,13 @@ pub(super) fn number_of(key: &str) -> Option<u64> {
     (number.to_string() == key).then_some(number)
 }
 
-/// The parts of an archive.
-#[derive(Debug)]
-pub(super) struct Layout {
-    pub store: Store,
-    /// The name of the entry with the pickle.
-    pub pickle_name: String,
-    pub pickle: Contents,
-    /// The common start of all names, with the slash.
-    pub prefix: String,
-    /// Whether the storages are big-endian.
-    pub is_big: bool,
-}
-
-/// Reads the list of an archive.
+/// Reads the list of an archive: its storages, the common start of all names, and whether it is big-endian.
+/// Returns the entry with the pickle.
 ///
 /// # Errors
 /// It is not what PyTorch writes.
-pub(super) fn layout(file: &File) -> io::Result<Layout> {
+pub(super) fn read_list(bytes: &mut Bytes) -> io::Result<Entry> {
+    let file = &bytes.file;
     let entries = entries(file)?;
     ensure_within(entries.len() <= MOST + 16, || {
         format!("the archive has {} entries, too many", entries.len())
@@ -227,10 +217,9 @@ pub(super) fn layout(file: &File) -> io::Result<Layout> {
     let prefix = prefix(&entries)?;
     let (mut storages, mut pickle, mut is_big) = (Vec::new(), None, false);
     for entry in entries {
-        let Some(rest) = entry.name.strip_prefix(&prefix) else {
-            let (name, prefix) = (quoted(&entry.name), quoted(&prefix));
-            return Err(unsound(format!("entry {name} is not in the directory {prefix}")));
-        };
+        let rest = entry.name.strip_prefix(&prefix).ok_or_else(|| {
+            unsound(format!("entry {} is not in the directory {}", quoted(&entry.name), quoted(&prefix)))
+        })?;
         match rest {
             "data.pkl" => pickle = Some(entry),
             "version" | ".data/version" => check_version(file, &entry)?,
@@ -241,22 +230,20 @@ pub(super) fn layout(file: &File) -> io::Result<Layout> {
             _ => storages.push((storage_key(rest, &entry)?, entry)),
         }
     }
-    let Some(Entry { contents: pickle, name: pickle_name, .. }) = pickle else {
-        return Err(unsound(format!(
-            "the archive has no entry {}, which every file of this format has",
-            quoted(&format!("{prefix}data.pkl"))
-        )));
-    };
-    Ok(Layout { store: Store::of_archive(storages), pickle_name, pickle, prefix, is_big })
+    let pickle = pickle.ok_or_else(|| {
+        let name = quoted(&format!("{prefix}data.pkl"));
+        unsound(format!("the archive has no entry {name}, which every file of this format has"))
+    })?;
+    (bytes.store, bytes.prefix, bytes.is_big) = (Store::of_archive(storages), prefix, is_big);
+    Ok(pickle)
 }
 
 /// Returns the directory that all entries are in, with its slash.
 fn prefix(entries: &[Entry]) -> io::Result<String> {
-    let first = entries.first().ok_or_else(|| unsound("the archive has no entries"))?;
-    match first.name.split_once('/') {
-        Some((directory, _)) => Ok(format!("{directory}/")),
-        None => Err(unsound(format!("entry {} of the archive is not in a directory", quoted(&first.name)))),
-    }
+    let first = &entries.first().ok_or_else(|| unsound("the archive has no entries"))?.name;
+    let directory = first.split_inclusive('/').next().filter(|directory| directory.ends_with('/'));
+    let alone = || unsound(format!("entry {} of the archive is not in a directory", quoted(first)));
+    directory.map(str::to_owned).ok_or_else(alone)
 }
 
 /// Returns the key of a storage from the name of its entry in the directory.
@@ -295,14 +282,11 @@ fn check_version(file: &File, entry: &Entry) -> io::Result<()> {
 
 /// Returns whether the file is big-endian.
 fn byte_order(file: &File, entry: &Entry) -> io::Result<bool> {
-    match word(file, entry)?.as_str() {
-        "little" => Ok(false),
-        "big" => Ok(true),
-        other => {
-            let (name, other) = (quoted(&entry.name), quoted(other));
-            Err(unsound(format!("entry {name} has the unknown byte order {other}")))
-        }
-    }
+    let order = word(file, entry)?;
+    ensure(["little", "big"].contains(&&*order), || {
+        format!("entry {} has the unknown byte order {}", quoted(&entry.name), quoted(&order))
+    })?;
+    Ok(order == "big")
 }
 
 #[cfg(test)]
