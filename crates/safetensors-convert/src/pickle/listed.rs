@@ -52,7 +52,7 @@ pub(crate) enum Rebuild {
     /// A parameter from a tensor.
     Parameter,
     /// The same, with attributes.
-    ParameterWithState,
+    WithState,
     /// A tensor of a subclass, or with attributes.
     FromType,
     /// From an array of numpy.
@@ -65,7 +65,7 @@ const NAMES: &[(&str, &str, Listed)] = &[
     ("torch._utils", "_rebuild_tensor_v2", Listed::Rebuild(Rebuild::V2)),
     ("torch._utils", "_rebuild_tensor_v3", Listed::Rebuild(Rebuild::V3)),
     ("torch._utils", "_rebuild_parameter", Listed::Rebuild(Rebuild::Parameter)),
-    ("torch._utils", "_rebuild_parameter_with_state", Listed::Rebuild(Rebuild::ParameterWithState)),
+    ("torch._utils", "_rebuild_parameter_with_state", Listed::Rebuild(Rebuild::WithState)),
     ("torch._utils", "_rebuild_device_tensor_from_numpy", Listed::Rebuild(Rebuild::FromNumpy)),
     ("torch._tensor", "_rebuild_from_type_v2", Listed::Rebuild(Rebuild::FromType)),
     ("torch torch._tensor", "Tensor", Listed::Tensor),

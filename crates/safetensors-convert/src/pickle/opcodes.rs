@@ -201,9 +201,9 @@ impl<R: Read> Opcodes<R> {
             Form::Unsigned(width) => Ok(Argument::Int(self.number(width)?.into())),
             Form::Signed => Ok(Argument::Int(i32::from_le_bytes(self.array()?).into())),
             Form::Float => Ok(Argument::Float(f64::from_be_bytes(self.array()?))),
-            Form::Long(width) => self.long(width),
-            Form::Text(width) | Form::OldText(width) => self.sized(width, texts),
-            Form::Bytes(width) => self.sized(width, Argument::Bytes),
+            Form::Long(width) => self.sized(width, 16, long),
+            Form::Text(width) | Form::OldText(width) => self.sized(width, KEPT, texts),
+            Form::Bytes(width) => self.sized(width, KEPT, Argument::Bytes),
             Form::TwoLines => self.names(),
             Form::Line => self.in_line(|line| Some(texts(line))),
             Form::IntLine => self.number_in_line(int),
@@ -243,11 +243,11 @@ impl<R: Read> Opcodes<R> {
         self.here.ensure(fits, || INVALID).map(|()| len)
     }
 
-    /// Reads bytes after their length, or skips them if they are too long to be kept.
-    fn sized(&mut self, width: usize, kept: impl FnOnce(Vec<u8>) -> Argument) -> io::Result<Argument> {
+    /// Reads bytes after their length, or skips them if they are more than `most`.
+    fn sized(&mut self, width: usize, most: usize, kept: fn(Vec<u8>) -> Argument) -> io::Result<Argument> {
         let len = self.len(width)?;
         match usize::try_from(len) {
-            Ok(len) if len <= KEPT => {
+            Ok(len) if len <= most => {
                 let mut bytes = vec![0; len];
                 self.exact(&mut bytes)?;
                 Ok(kept(bytes))
@@ -261,20 +261,6 @@ impl<R: Read> Opcodes<R> {
         self.at += io::copy(&mut (&mut self.source).take(len), &mut io::sink())?;
         self.here.ensure(self.at - at == len, || "is truncated")?;
         Ok(Argument::Skipped { at, len })
-    }
-
-    fn long(&mut self, width: usize) -> io::Result<Argument> {
-        let len = self.len(width)?;
-        let mut bytes = [0; 16];
-        match usize::try_from(len) {
-            Ok(0) => Ok(Argument::Int(0)),
-            Ok(len) if len <= bytes.len() => {
-                self.exact(&mut bytes[..len])?;
-                let unused = (bytes.len() - len) * 8;
-                Ok(Argument::Int((i128::from_le_bytes(bytes) << unused) >> unused))
-            }
-            _ => self.skip(len),
-        }
     }
 
     /// Reads a line, without its end, as an argument. A line that is too long is skipped.
@@ -401,6 +387,14 @@ fn int(line: &[u8]) -> Option<Argument> {
 
 fn float(line: &[u8]) -> Option<Argument> {
     std::str::from_utf8(line).ok()?.parse().ok().map(Argument::Float)
+}
+
+/// Returns an integer of at most 16 bytes in two's complement.
+fn long(bytes: Vec<u8>) -> Argument {
+    let is_negative = bytes.last().is_some_and(|last| *last > 0x7F);
+    let mut all = [if is_negative { 0xFF } else { 0 }; 16];
+    all.iter_mut().zip(bytes).for_each(|(to, from)| *to = from);
+    Argument::Int(i128::from_le_bytes(all))
 }
 
 /// Returns the text, or the bytes if they are not UTF-8.

@@ -308,7 +308,7 @@ impl Make for Scanner {
 
 #[cfg(test)]
 mod tests {
-    use super::{Make, Scan, Scanner, Use, scan};
+    use super::{Finding, Make, Scan, Scanner, Use, scan};
     use crate::pickle::Opcode;
 
     fn scanned(pickle: &[u8]) -> Scan {
@@ -317,14 +317,17 @@ mod tests {
 
     /// Returns what was found: the opcode, the name or `?`, and `+` if it is listed.
     fn found(pickle: &[u8]) -> Vec<String> {
-        let findings = scanned(pickle).findings.into_iter();
-        findings
-            .map(|finding| {
-                let name = finding.name.map_or("?".into(), |name| format!("{}.{}", name.module, name.name));
-                let sign = if finding.is_listed { "+" } else { "" };
-                format!("{} {name}{sign} {}", finding.code.name(), finding.at)
-            })
-            .collect()
+        let line = |finding: Finding| {
+            let name = finding.name.map_or("?".into(), |name| format!("{}.{}", name.module, name.name));
+            let sign = if finding.is_listed { "+" } else { "" };
+            format!("{} {name}{sign} {}", finding.code.name(), finding.at)
+        };
+        scanned(pickle).findings.into_iter().map(line).collect()
+    }
+
+    fn without_offsets(pickle: &[u8]) -> Vec<String> {
+        let without = |one: String| one.rsplit_once(' ').map(|(one, _)| one.to_owned());
+        found(pickle).into_iter().filter_map(without).collect()
     }
 
     #[test]
@@ -343,10 +346,7 @@ mod tests {
             b"\x8c\x02os2(KK1\x8c\x06system\x93q\x000h\x00)R.",
             b"(\x8c\x02os\x8c\x06system\x93q\x001h\x00)R.",
         ] {
-            let found = found(pickle);
-            let without_offsets: Vec<&str> =
-                found.iter().filter_map(|one| one.rsplit_once(' ')).map(|(one, _)| one).collect();
-            assert_eq!(without_offsets, system, "{pickle:?}");
+            assert_eq!(without_offsets(pickle), system, "{pickle:?}");
         }
     }
 
@@ -384,24 +384,11 @@ mod tests {
     /// Python reads more arguments than the decoder for files of PyTorch, or does not need their values.
     #[test]
     fn arguments_that_only_python_reads_do_not_end_the_scan() {
-        for before in [
-            &b"I+1\n"[..],
-            b"I 1\n",
-            b"I1_0\n",
-            b"I0x10\n",
-            b"I\0\n",
-            b"L 1L\n",
-            b"L0b1\n",
-            b"F 1_0.5\n",
-            b"Np+1\n",
-            b"Np 1\x0B\n",
-            b"Np1_0\ng 10\n",
-            b"Np-0\ng0\n",
-            b"Np7\0 \ng7\n",
-            b"V\\ud800\n",
-            b"S'\\x4'\n",
-            b"X\x03\0\0\0\xED\xA0\x80",
-        ] {
+        let numbers = ["I+1\n", "I 1\n", "I1_0\n", "I0x10\n", "I\0\n", "L 1L\n", "L0b1\n", "F 1_0.5\n"];
+        let indices = ["Np+1\n", "Np 1\x0B\n", "Np1_0\ng 10\n", "Np-0\ng0\n", "Np7\0 \ng7\n"];
+        let texts = ["V\\ud800\n", "S'\\x4'\n"];
+        let lines = [&numbers[..], &indices, &texts].concat().into_iter().map(str::as_bytes);
+        for before in lines.chain([&b"X\x03\0\0\0\xED\xA0\x80"[..]]) {
             let pickle = [before, b"cos\nsystem\n."].concat();
             assert_eq!(found(&pickle), [format!("GLOBAL os.system {}", before.len())], "{before:?}");
             assert_eq!(scanned(&pickle).problem, None, "{before:?}");
@@ -544,8 +531,7 @@ mod tests {
             (deep(b"(", b"t\x93)R."), &unlisted),
             (deep(b"(cos\nsystem\n", b"o."), &["GLOBAL os.system", "OBJ ?"]),
         ] {
-            let without_offset = |one: String| one.rsplit_once(' ').map(|(one, _)| one.to_owned());
-            assert_eq!(found(&pickle).into_iter().filter_map(without_offset).collect::<Vec<_>>(), expected);
+            assert_eq!(without_offsets(&pickle), expected);
             assert_eq!(scanned(&pickle).problem, None);
         }
         // The next pickle has a stack of its own.

@@ -2,11 +2,10 @@
 
 /// Returns a text in quotes, as Python 2 writes it, without its quotes and escapes; `None` if it is not one.
 pub(super) fn unquoted(line: &[u8]) -> Option<Vec<u8>> {
-    let (&quote, rest) = line.trim_ascii_end().split_first()?;
-    let (&end, inner) = rest.split_last()?;
-    if quote != end || !matches!(quote, b'\'' | b'"') {
-        return None;
-    }
+    let inner = match line.trim_ascii_end() {
+        [b'\'', inner @ .., b'\''] | [b'"', inner @ .., b'"'] => inner,
+        _ => return None,
+    };
     let (mut text, mut left) = (Vec::new(), inner);
     while let Some((&byte, rest)) = left.split_first() {
         left = rest;
@@ -56,28 +55,24 @@ fn unescape<'l>(escape: &'l [u8], text: &mut Vec<u8>) -> Option<&'l [u8]> {
 /// Returns a line of Latin-1 with escapes of other characters as text; `None` if an escape is invalid.
 pub(super) fn unescaped(line: &[u8]) -> Option<String> {
     let (mut text, mut left) = (String::new(), line);
-    while let Some((&byte, rest)) = left.split_first() {
-        left = rest;
-        text.push(char::from(byte));
-        if byte != b'\\' {
-            continue;
-        }
-        let Some((&kind, rest)) = left.split_first() else { continue };
-        let len = match kind {
-            b'u' => 4,
-            b'U' => 8,
-            other => {
-                text.push(char::from(other));
-                left = rest;
-                continue;
+    loop {
+        left = match left {
+            [] => return Some(text),
+            [b'\\', kind @ (b'u' | b'U'), rest @ ..] => {
+                let (digits, rest) = rest.split_at_checked(if *kind == b'u' { 4 } else { 8 })?;
+                text.push(char::from_u32(number(digits, 16)?)?);
+                rest
+            }
+            [b'\\', other, rest @ ..] => {
+                text.extend(['\\', char::from(*other)]);
+                rest
+            }
+            [byte, rest @ ..] => {
+                text.push(char::from(*byte));
+                rest
             }
         };
-        let (digits, rest) = rest.split_at_checked(len)?;
-        text.pop();
-        text.push(char::from_u32(number(digits, 16)?)?);
-        left = rest;
     }
-    Some(text)
 }
 
 fn number(digits: &[u8], radix: u32) -> Option<u32> {

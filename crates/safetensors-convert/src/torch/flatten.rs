@@ -157,16 +157,11 @@ pub(super) fn flatten(root: Value, reader: &Reader<'_>) -> io::Result<Flat> {
         let (around, path, index) = (frame.unnamed.clone(), frame.path, frame.index);
         frame.index += 1;
         walk.path.truncate(path);
-        let unnamed = match around {
-            None => {
-                let unnamed = walk.enter(key.as_ref(), index)?;
-                if unnamed.is_some() {
-                    walk.leave_out(value.kind());
-                }
-                unnamed
-            }
-            around => around,
-        };
+        let mut unnamed = around;
+        if unnamed.is_none() {
+            unnamed = walk.enter(key.as_ref(), index)?;
+            unnamed.iter().for_each(|_| walk.leave_out(value.kind()));
+        }
         if let (Some(key), Some(_)) = (key, &unnamed) {
             // What a key has is dropped, too.
             walk.visit(key, Some(Unnamed::new("it is in a key of a dictionary")))?;

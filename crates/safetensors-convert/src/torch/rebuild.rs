@@ -84,27 +84,18 @@ impl View {
 
 /// Names of PyTorch that make tensors which safetensors cannot hold, and the reasons.
 const REASONS: &[(&str, &str, &str)] = &[
-    (
-        "torch._utils",
-        "_rebuild_sparse_tensor _rebuild_sparse_csr_tensor",
-        "a sparse tensor, which safetensors does not have",
-    ),
+    ("torch._utils", "_rebuild_sparse_tensor _rebuild_sparse_csr_tensor", SPARSE),
     ("torch._utils", "_rebuild_qtensor", "a quantised tensor, which safetensors does not have"),
     ("torch._utils", "_rebuild_nested_tensor", "a nested tensor, which safetensors does not have"),
     ("torch._utils", "_rebuild_meta_tensor_no_storage", META),
     ("torch._utils", "_rebuild_wrapper_subclass", "a tensor without data, of a wrapper class"),
-    (
-        "torch",
-        "QInt8Storage QUInt8Storage QInt32Storage QUInt4x2Storage QUInt2x4Storage",
-        "a storage of quantised numbers, which safetensors does not have",
-    ),
+    ("torch", "QInt8Storage QUInt8Storage QInt32Storage QUInt4x2Storage QUInt2x4Storage", QUANTISED),
     ("torch", "qint8 quint8 qint32 quint4x2 quint2x4", "a quantised dtype, which safetensors does not have"),
-    (
-        "torch",
-        "complex128 cdouble ComplexDoubleStorage complex32 chalf ComplexHalfStorage",
-        "a dtype that safetensors does not have; of complex numbers it has complex64",
-    ),
+    ("torch", "complex128 cdouble ComplexDoubleStorage complex32 chalf ComplexHalfStorage", COMPLEX),
 ];
+const SPARSE: &str = "a sparse tensor, which safetensors does not have";
+const QUANTISED: &str = "a storage of quantised numbers, which safetensors does not have";
+const COMPLEX: &str = "a dtype that safetensors does not have; of complex numbers it has complex64";
 const META: &str = "a tensor without data, on the device meta";
 
 /// Classes whose objects have nothing to do with a model, and are left out.
@@ -465,46 +456,38 @@ impl<'s> Reader<'s> {
 
     /// Returns what a name of the list makes of these arguments; `None` if that is not known.
     fn make(&mut self, callee: Listed, arguments: &[Value]) -> io::Result<Option<Value>> {
+        use Listed::*;
         let numpy = |value| Value::Numpy(Rc::new(Cell::new(value)));
         Ok(Some(match (callee, arguments) {
-            (Listed::Rebuild(rebuild), _) => return self.rebuild(rebuild, arguments),
+            (Rebuild(rebuild), _) => return self.rebuild(rebuild, arguments),
             // A parameter of an old release.
-            (Listed::Tensor, [tensor] | [tensor, _]) if tensor.is_of_tensor() => tensor.clone(),
-            (Listed::Dict | Listed::Counter, []) | (Listed::DefaultDict, [] | [_]) => {
-                Value::Dict(self.items(Vec::new()))
-            }
-            (Listed::Dict, [Value::List(pairs)]) => return self.dict(&pairs.values()),
-            (Listed::Counter, [Value::Dict(counts)]) => {
+            (Tensor, [tensor] | [tensor, _]) if tensor.is_of_tensor() => tensor.clone(),
+            (Dict | Counter, []) | (DefaultDict, [] | [_]) => Value::Dict(self.items(Vec::new())),
+            (Dict, [Value::List(pairs)]) => return self.dict(&pairs.values()),
+            (Counter, [Value::Dict(counts)]) => {
                 self.work(counts.values().len())?;
                 Value::Dict(self.items(counts.values().clone()))
             }
             // Items are appended to it later.
-            (Listed::Deque, []) => Value::Deque(self.items(Vec::new())),
-            (Listed::Deque, [items @ Value::Tuple(_), rest @ ..]) if items.has_none() && are_plain(rest) => {
+            (Deque, []) => Value::Deque(self.items(Vec::new())),
+            (Deque, [items @ Value::Tuple(_), rest @ ..]) if items.has_none() && are_plain(rest) => {
                 Value::Deque(self.items(Vec::new()))
             }
             // Only whether it has tensors matters.
-            (Listed::Set, [] | [_]) => Value::Set(self.items(arguments.to_vec())),
-            (Listed::Plain(kind), _) if are_plain(arguments) => Value::Other(kind),
-            (Listed::Bytes, []) => Value::Bytes([].into()),
-            (Listed::Size, [dims @ Value::Tuple(_)]) => dims.clone(),
-            (Listed::Device, [_] | [_, _]) => Value::Other("device"),
-            (Listed::NumpyDtype, [Value::Text(name), rest @ ..]) if rest.len() < 3 => numpy(dtype_of(name)),
-            (Listed::NumpyScalar, [Value::Numpy(dtype), _]) if matches!(dtype.get(), Numpy::Dtype(..)) => {
+            (Set, [] | [_]) => Value::Set(self.items(arguments.to_vec())),
+            (Plain(kind), _) if are_plain(arguments) => Value::Other(kind),
+            (Bytes, []) => Value::Bytes([].into()),
+            (Size, [dims @ Value::Tuple(_)]) => dims.clone(),
+            (Device, [_] | [_, _]) => Value::Other("device"),
+            (NumpyDtype, [Value::Text(name), rest @ ..]) if rest.len() < 3 => numpy(dtype_of(name)),
+            (NumpyScalar, [Value::Numpy(dtype), _]) if matches!(dtype.get(), Numpy::Dtype(..)) => {
                 Value::Other("numpy scalar")
             }
-            (Listed::NumpyReconstruct, [Value::Listed(Listed::NumpyArray), _, _]) => numpy(Numpy::Empty),
-            (Listed::NumpyFromBuffer, [bytes, dtype, shape, order]) => {
-                let is_fortran = match order {
-                    _ if is_text(order, &["C"]) => false,
-                    _ if is_text(order, &["F"]) => true,
-                    _ => return Ok(None),
-                };
-                numpy(self.array(shape, dtype, is_fortran, bytes)?)
+            (NumpyReconstruct, [Value::Listed(NumpyArray), _, _]) => numpy(Numpy::Empty),
+            (NumpyFromBuffer, [bytes, dtype, shape, order]) if is_text(order, &["C", "F"]) => {
+                numpy(self.array(shape, dtype, is_text(order, &["F"]), bytes)?)
             }
-            (Listed::Encode, [text, codec]) if is_text(codec, &["latin1", "latin-1"]) => {
-                return self.encode(text);
-            }
+            (Encode, [text, codec]) if is_text(codec, &["latin1", "latin-1"]) => return self.encode(text),
             _ => return Ok(None),
         }))
     }
@@ -521,12 +504,9 @@ impl<'s> Reader<'s> {
         self.work(pairs.len())?;
         let mut items = Vec::new();
         for pair in pairs {
-            match pair {
-                Value::List(pair) | Value::Tuple(pair) if pair.values().len() == 2 => {
-                    items.extend_from_slice(&pair.values());
-                }
-                _ => return Ok(None),
-            }
+            let (Value::List(pair) | Value::Tuple(pair)) = pair else { return Ok(None) };
+            let [key, value] = &pair.values()[..] else { return Ok(None) };
+            items.extend([key.clone(), value.clone()]);
         }
         self.check_pairs(&items)?;
         Ok(Some(Value::Dict(self.items(items))))
@@ -543,9 +523,7 @@ impl<'s> Reader<'s> {
                 (self.view(arguments, Some(dtype))?, hooks, flags, None)
             }
             (Parameter, [tensor, _, hooks]) => (Some(tensor.clone()), hooks, &[][..], None),
-            (ParameterWithState, [tensor, _, hooks, state]) => {
-                (Some(tensor.clone()), hooks, &[][..], Some(state))
-            }
+            (WithState, [tensor, _, hooks, state]) => (Some(tensor.clone()), hooks, &[][..], Some(state)),
             (
                 FromType,
                 [Value::Listed(function), Value::Listed(Listed::Tensor), Value::Tuple(own), state],
@@ -604,18 +582,13 @@ impl<'s> Reader<'s> {
             Some(_) => None,
             None => own,
         };
-        let (Ok(offset), Some(dtype), Some(dims), Some(strides)) =
-            (u64::try_from(*offset), dtype, numbers(dims), numbers(strides))
-        else {
+        let axes = numbers(dims).zip(numbers(strides)).filter(|(dims, strides)| dims.len() == strides.len());
+        let (Ok(offset), Some(dtype), Some((dims, strides))) = (u64::try_from(*offset), dtype, axes) else {
             return Ok(None);
         };
-        if dims.len() != strides.len() {
-            return Ok(None);
-        }
         let elements = self.store.get(storage)?.len / width(dtype);
-        let Some(end) = end_of(offset, &dims, &strides) else {
-            return Err(self.unsound("makes a tensor whose shape or strides are too large"));
-        };
+        let end = end_of(offset, &dims, &strides)
+            .ok_or_else(|| self.unsound("makes a tensor whose shape or strides are too large"))?;
         self.here.ensure(end <= elements, || {
             format!("makes a tensor that ends at element {end} of a storage with {elements} elements")
         })?;
@@ -626,8 +599,7 @@ impl<'s> Reader<'s> {
     /// Sets attributes of a dictionary, or those of a tensor that a name of the list sets.
     fn set_attributes(&mut self, owner: &Value, state: Value) -> io::Result<()> {
         match &state {
-            Value::Nothing => return Ok(()),
-            Value::Dict(items) if items.values().is_empty() => return Ok(()),
+            Value::Nothing | Value::Dict(_) if state.has_none() => return Ok(()),
             Value::Dict(_) | Value::Tuple(_) => {}
             other => {
                 return Err(self.unsound(format!("sets attributes from a value of type {}", other.kind())));
@@ -636,9 +608,7 @@ impl<'s> Reader<'s> {
         let is_set = match (owner.tensor(), owner.items()) {
             (Some(number), _) => {
                 self.meter.add(MAPPED);
-                let is_free = !self.attributes.contains_key(&number);
-                self.attributes.entry(number).or_insert(state);
-                is_free
+                self.attributes.insert(number, state).is_none()
             }
             (None, Some(items)) => {
                 self.see_change(items);
@@ -684,11 +654,8 @@ impl<'s> Reader<'s> {
             Numpy::Dtype(..) if self.options.skip_unsupported => return Ok(Numpy::Unsupported),
             _ => return Err(self.unsound(format!("makes {UNSUPPORTED}; {SKIP}"))),
         };
-        let dims = numbers(shape);
-        let len = dims.as_ref().and_then(|dims| byte_len(dtype, dims));
-        let (Some(dims), Some(len)) = (dims, len) else {
-            return Err(self.unsound("makes an array of an unknown shape"));
-        };
+        let known = numbers(shape).and_then(|dims| Some((byte_len(dtype, &dims)?, dims)));
+        let (len, dims) = known.ok_or_else(|| self.unsound("makes an array of an unknown shape"))?;
         let storage = match *bytes {
             Value::Bytes(ref bytes) if bytes.len() as u64 == len => self.store.add_kept(bytes)?,
             // Python 2 has texts for bytes.
@@ -730,10 +697,8 @@ fn are_plain(values: &[Value]) -> bool {
 fn numbers(value: &Value) -> Option<Vec<u64>> {
     let (Value::Tuple(items) | Value::List(items)) = value else { return None };
     let items = items.values();
-    let number = |value: &Value| match value {
-        Value::Int(number) => u64::try_from(*number).ok(),
-        _ => None,
-    };
+    let number =
+        |value: &Value| if let Value::Int(number) = value { u64::try_from(*number).ok() } else { None };
     (items.len() <= AXES).then(|| items.iter().map(number).collect()).flatten()
 }
 

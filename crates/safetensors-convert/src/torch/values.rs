@@ -83,10 +83,8 @@ impl Name {
     /// Returns what it is, for people.
     pub fn what(&self) -> String {
         let name: String = self.text.chars().take(200).collect();
-        match self.reason {
-            Some(reason) => format!("{}, which is {reason}", shown_text(&name)),
-            None => format!("{}, which is not on the closed list of what models need", shown_text(&name)),
-        }
+        let reason = self.reason.unwrap_or("not on the closed list of what models need");
+        format!("{}, which is {reason}", shown_text(&name))
     }
 
     /// Returns the error of a file that needs it; it may be possible to skip it.
@@ -199,12 +197,10 @@ impl Value {
     /// Whether it is a tensor, or a part of one that an object makes.
     pub fn is_of_tensor(&self) -> bool {
         use Listed::{NumpyFromBuffer, NumpyReconstruct, Rebuild};
-        self.tensor().is_some()
-            || self.unsupported().is_some()
-            || matches!(
-                self,
-                Self::Storage(..) | Self::Listed(Rebuild(_) | NumpyReconstruct | NumpyFromBuffer)
-            )
+        match self {
+            Self::Storage(..) | Self::Listed(Rebuild(_) | NumpyReconstruct | NumpyFromBuffer) => true,
+            _ => self.tensor().is_some() || self.unsupported().is_some(),
+        }
     }
 
     /// Returns the values that it contains.
@@ -272,13 +268,8 @@ pub(super) struct Items {
 
 impl Items {
     pub fn new(values: Vec<Value>, meter: &Meter) -> Rc<Self> {
-        let items = Self {
-            values: RefCell::default(),
-            attributes: RefCell::default(),
-            is_noted: Cell::default(),
-            bytes: Cell::default(),
-            meter: meter.clone(),
-        };
+        let (all, attributes, is_noted, bytes) = Default::default();
+        let items = Self { values: all, attributes, is_noted, bytes, meter: meter.clone() };
         items.measure(CONTAINER);
         items.add(values);
         Rc::new(items)
@@ -314,18 +305,14 @@ impl Items {
         self.attributes.borrow().clone()
     }
 
-    /// Sets the attributes, unless there are some.
+    /// Sets the attributes, and returns whether there were none.
     pub fn set_attributes(&self, attributes: Value) -> bool {
-        let mut own = self.attributes.borrow_mut();
-        let is_free = own.is_none();
-        own.get_or_insert(attributes);
-        is_free
+        self.attributes.replace(Some(attributes)).is_none()
     }
 
     /// Drops all values, so that it no longer contains itself.
     pub fn clear(&self) {
-        let values = (self.values.take(), self.attributes.take());
-        drop(values);
+        drop((self.values.take(), self.attributes.take()));
     }
 }
 

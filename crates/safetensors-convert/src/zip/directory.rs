@@ -194,15 +194,9 @@ impl Entry {
 
 /// A method of compression, with its name if it is a usual one.
 fn named_method(method: u16) -> String {
-    let name = match method {
-        9 => " (Deflate64)",
-        12 => " (bzip2)",
-        14 => " (LZMA)",
-        93 => " (Zstandard)",
-        95 => " (xz)",
-        _ => "",
-    };
-    format!("{method}{name}")
+    let names = [(9, "Deflate64"), (12, "bzip2"), (14, "LZMA"), (93, "Zstandard"), (95, "xz")];
+    let name = names.iter().find(|(number, _)| *number == method);
+    name.map_or_else(|| method.to_string(), |(_, name)| format!("{method} ({name})"))
 }
 
 /// Replaces an error about the archive by this sentence; errors of the system stay.
