@@ -4,7 +4,7 @@
 //! The array is made in pieces of its own order. A piece is filled in the order of the file, so that each of
 //! its bytes is read once for each piece, in reads that are as long as the gaps allow.
 
-use crate::error::unsound;
+use crate::error::ensure;
 use crate::source::Piece;
 use crate::zip::{Part, read_full};
 use std::borrow::Borrow;
@@ -138,10 +138,8 @@ impl<F: Borrow<File>> Strided<F> {
         let window = self.window.get_mut(place..).unwrap_or_default();
         let len = window.len().min(to_usize(most));
         let at = self.begin.saturating_add(from * self.width);
-        match read_full(&mut Part::new(self.file.borrow(), at, most), &mut window[..len])? < len {
-            true => Err(unsound("the file has become shorter while it was read")),
-            false => Ok(()),
-        }
+        let read = read_full(&mut Part::new(self.file.borrow(), at, most), &mut window[..len])?;
+        ensure(read == len, || "the file has become shorter while it was read")
     }
 
     /// Copies the elements of the window to a part of the piece.

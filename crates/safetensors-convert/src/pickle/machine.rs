@@ -5,7 +5,7 @@
 
 use super::opcode::Opcode;
 use super::opcodes::{Argument, Here, INVALID, Op};
-use crate::error::beyond_limit;
+use crate::error::ensure_within;
 use std::collections::HashMap;
 use std::io;
 
@@ -299,12 +299,10 @@ impl<'m, M: Make> Machine<'m, M> {
 
     /// Forgets the lower half of the stack, or rejects it.
     fn forget(&mut self) -> io::Result<()> {
-        if !M::IS_LENIENT {
-            let (at, most) = (self.here.at, M::DEEPEST);
-            return Err(beyond_limit(format!(
-                "at byte {at} of the pickle, the stack has more than {most} items"
-            )));
-        }
+        let (at, most) = (self.here.at, M::DEEPEST);
+        ensure_within(M::IS_LENIENT, || {
+            format!("at byte {at} of the pickle, the stack has more than {most} items")
+        })?;
         let cut = self.stack.len() / 2;
         self.stack.drain(..cut);
         let cut = u32::try_from(cut).unwrap_or(u32::MAX);

@@ -15,5 +15,5 @@ pub(crate) use opcode::Form;
 pub(crate) use opcodes::{Here, LONGEST_FRAME};
 
 pub use opcode::Opcode;
-pub use opcodes::{Argument, KEPT, Op, Opcodes};
-pub use scan::{Finding, Name, Problem, Scan, Use, scan};
+pub use opcodes::{Argument, KEPT, Name, Op, Opcodes};
+pub use scan::{Finding, Problem, Scan, Use, scan};

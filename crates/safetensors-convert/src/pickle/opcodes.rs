@@ -46,12 +46,7 @@ pub enum Argument {
     /// Bytes, or a text that is not Unicode.
     Bytes(Vec<u8>),
     /// A module and a name in it.
-    Name {
-        /// The module.
-        module: String,
-        /// The name in the module.
-        name: String,
-    },
+    Name(Name),
     /// An argument that is too long to be kept. It was skipped.
     Skipped {
         /// The offset of its first byte.
@@ -61,6 +56,15 @@ pub enum Argument {
     },
     /// An argument that is not understood. It has a value for some programs, perhaps.
     Unknown,
+}
+
+/// A name in a module.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Name {
+    /// The module.
+    pub module: String,
+    /// The name in the module.
+    pub name: String,
 }
 
 /// The opcode that is being read or executed.
@@ -295,14 +299,13 @@ impl<R: Read> Opcodes<R> {
         let is_truncated = module.is_empty() && self.fill()?.is_empty();
         self.here.ensure(!is_truncated, || "is truncated")?;
         // Of a long one, the beginning, which is the module that is imported first.
-        let text = |mut kept: Vec<u8>, is_long| {
-            kept.truncate(if is_long { SHOWN } else { KEPT });
-            let lossy = |bytes: &[u8]| is_long.then(|| String::from_utf8_lossy(bytes).into_owned());
-            String::from_utf8(kept).or_else(|error| lossy(error.as_bytes()).ok_or(error)).ok()
+        let text = |kept: Vec<u8>, is_long| match kept.get(..SHOWN) {
+            Some(begin) if is_long => Some(String::from_utf8_lossy(begin).into_owned()),
+            _ => String::from_utf8(kept).ok(),
         };
         let names = text(module, long.is_some()).zip(text(name, long_name.is_some()));
         let (module, name) = names.ok_or_else(|| self.here.unsound(INVALID))?;
-        Ok(Argument::Name { module, name })
+        Ok(Argument::Name(Name { module, name }))
     }
 
     /// Reads a line without its end. One that is too long is skipped, and its beginning is kept.
@@ -433,7 +436,7 @@ fn may_be_index(kept: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Argument, KEPT, Opcodes};
+    use super::{Argument, KEPT, Name, Opcodes};
     use crate::pickle::Opcode;
     use std::io;
 
@@ -443,7 +446,7 @@ mod tests {
 
     /// Every opcode that has an argument, by what that is.
     fn cases() -> Vec<(Argument, Vec<&'static [u8]>)> {
-        let name = Argument::Name { module: "a".into(), name: "b".into() };
+        let name = Argument::Name(Name { module: "a".into(), name: "b".into() });
         vec![
             (
                 Argument::Int(12),

@@ -8,8 +8,8 @@
 use super::listed::Listed;
 use super::machine::{Machine, Make};
 use super::opcode::Opcode;
-use super::opcodes::{Argument, Here, Opcodes};
-use crate::error::beyond_limit;
+use super::opcodes::{Argument, Here, Name, Opcodes};
+use crate::error::ensure_within;
 use std::collections::{HashMap, HashSet};
 use std::io::{self, Read};
 use std::rc::Rc;
@@ -70,15 +70,6 @@ pub struct Finding {
     pub pickle: u64,
     /// How often it occurs.
     pub count: u64,
-}
-
-/// A name in a module.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Name {
-    /// The module.
-    pub module: String,
-    /// The name in the module.
-    pub name: String,
 }
 
 /// How a name is used.
@@ -196,17 +187,17 @@ impl Scanner {
             return Ok(Arc::clone(known));
         }
         self.of_names += name.module.len() + name.name.len();
-        if self.of_names > NAMES {
-            return Err(self.too_many());
-        }
+        self.check_count(self.of_names <= NAMES)?;
         let name = Arc::new(name);
         self.names.insert(Arc::clone(&name));
         Ok(name)
     }
 
-    fn too_many(&self) -> io::Error {
+    fn check_count(&self, are_few: bool) -> io::Result<()> {
         let at = self.here.at;
-        beyond_limit(format!("at byte {at} of the pickle, too many different names are imported or called"))
+        ensure_within(are_few, || {
+            format!("at byte {at} of the pickle, too many different names are imported or called")
+        })
     }
 
     /// Adds a finding, or counts it again; it is on the list only if it `may_be`.
@@ -216,9 +207,7 @@ impl Scanner {
             finding.count += 1;
             return Ok(());
         }
-        if self.scan.findings.len() == FINDINGS {
-            return Err(self.too_many());
-        }
+        self.check_count(self.scan.findings.len() < FINDINGS)?;
         let is_listed = may_be
             && match name {
                 Some(name) => Listed::find(&name.module, &name.name).is_some(),
@@ -258,7 +247,7 @@ impl Make for Scanner {
 
     fn import(&mut self, argument: Argument, texts: Option<[Item; 2]>) -> io::Result<Item> {
         let name = match (argument, texts) {
-            (Argument::Name { module, name }, _) => Some(Name { module, name }),
+            (Argument::Name(name), _) => Some(name),
             (_, Some([Item::Text(module), Item::Text(name)])) => {
                 Some(Name { module: String::from(&*module), name: String::from(&*name) })
             }

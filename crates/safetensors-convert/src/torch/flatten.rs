@@ -4,7 +4,7 @@
 use super::rebuild::{KEPT, MOST, Reader, View};
 use super::values::{Items, SAVE, SKIP, Value};
 use super::{LeftOut, Ties};
-use crate::error::{beyond_limit, ensure_within, unsound};
+use crate::error::{ensure_within, unsound};
 use crate::source::at;
 use crate::text::quoted;
 use embedded_safetensors::header::MAX_HEADER_LEN;
@@ -82,36 +82,35 @@ impl Left {
 #[derive(Clone)]
 struct Unnamed {
     reason: Rc<str>,
-    is_limit: bool,
+    kind: io::ErrorKind,
     /// Whether it may be skipped.
     is_of_object: bool,
 }
 
 impl Unnamed {
-    fn new(reason: &str) -> Self {
-        Self { reason: reason.into(), is_limit: false, is_of_object: false }
+    fn new(reason: impl Into<Rc<str>>) -> Self {
+        Self { reason: reason.into(), kind: io::ErrorKind::InvalidData, is_of_object: false }
     }
 
     fn of_key(key: &Value) -> Self {
-        let (reason, is_limit) = match key {
-            Value::Other("int") => ("its key is an integer beyond 64 bits".to_owned(), true),
+        let beyond = |reason| Self { kind: io::ErrorKind::QuotaExceeded, ..Self::new(reason) };
+        match key {
+            Value::Other("int") => beyond("its key is an integer beyond 64 bits".to_owned()),
             Value::LongText(..) | Value::Other("str") => {
-                (format!("its key has more than {KEPT} bytes"), true)
+                beyond(format!("its key has more than {KEPT} bytes"))
             }
-            other => (format!("its key is of type {}, neither a text nor an integer", other.kind()), false),
-        };
-        Self { is_limit, ..Self::new(&reason) }
+            other => Self::new(format!("its key is of type {}, neither a text nor an integer", other.kind())),
+        }
     }
 
     fn of_object(object: &Value) -> Self {
         let class = quoted(&object.kind());
         let reason = format!("it is in an object of the class {class}; {SAVE}, or {SKIP}");
-        Self { is_of_object: true, ..Self::new(&reason) }
+        Self { is_of_object: true, ..Self::new(reason) }
     }
 
     fn error(&self, path: &str) -> io::Error {
-        let sentence = format!("a tensor at {} has no name: {}", quoted(path), self.reason);
-        if self.is_limit { beyond_limit(sentence) } else { unsound(sentence) }
+        io::Error::new(self.kind, format!("a tensor at {} has no name: {}", quoted(path), self.reason))
     }
 }
 

@@ -155,19 +155,16 @@ mod tests {
         let all: Vec<u8> = (0..=255).collect();
         let text: String = all.iter().map(|byte| char::from(*byte)).collect();
         for capacity in [1, 3, 1000] {
-            let mut latin =
-                Latin { source: std::io::BufReader::with_capacity(capacity, text.as_bytes()), left: 256 };
-            let (mut result, mut buffer) = (Vec::<u8>::new(), [0; 7]);
+            let source = std::io::BufReader::with_capacity(capacity, text.as_bytes());
+            let (mut latin, mut result, mut buffer) = (Latin { source, left: 256 }, Vec::<u8>::new(), [0; 7]);
             while let Ok(len @ 1..) = latin.read(&mut buffer) {
                 result.extend(&buffer[..len]);
             }
             assert_eq!(result, all);
         }
-        for (text, len) in [("ab", 1), ("ab", 3), ("\u{100}", 1), ("€", 1)] {
-            assert!(
-                Latin { source: text.as_bytes(), left: len }.read_to_end(&mut Vec::new()).is_err(),
-                "{text}"
-            );
+        for (text, left) in [("ab", 1), ("ab", 3), ("\u{100}", 1), ("€", 1)] {
+            let mut latin = Latin { source: text.as_bytes(), left };
+            assert!(latin.read_to_end(&mut Vec::new()).is_err(), "{text}");
         }
         assert!(Latin { source: &b"\xC3"[..], left: 1 }.read(&mut [0]).is_err());
     }

@@ -58,9 +58,10 @@ pub(super) struct View {
 
 impl View {
     /// Creates a view that begins at `offset`. Without strides, its elements are adjacent.
-    pub fn new(storage: u32, dtype: Dtype, offset: u64, dims: &[u64], strides: Option<&[u64]>) -> Self {
-        let shape = [dims, strides.unwrap_or_default()].concat().into();
-        Self { storage, dtype, is_big: false, offset, shape, is_strided: strides.is_some() }
+    fn new(storage: u32, dtype: Dtype, offset: u64, dims: &[u64], strides: &[u64]) -> Self {
+        let is_strided = !is_contiguous(dims, strides);
+        let shape = [dims, if is_strided { strides } else { &[] }].concat().into();
+        Self { storage, dtype, is_big: false, offset, shape, is_strided }
     }
 
     fn rank(&self) -> usize {
@@ -122,10 +123,10 @@ pub(super) fn read_pickle<R: Read>(
     let end = opcodes.offset();
     ensure(!is_alone || !opcodes.resume()?, || format!("bytes follow the pickle, which ends at {end}"))?;
     let mut reader = Reader::new(store, fetched, options);
-    let mut machine = Machine::new(&mut reader);
-    let root = machine.run(open())?;
-    let is_empty = machine.is_empty();
-    drop(machine);
+    let (root, is_empty) = {
+        let mut machine = Machine::new(&mut reader);
+        (machine.run(open())?, machine.is_empty())
+    };
     reader.here.ensure(is_empty, || "leaves other values on the stack")?;
     let flat = flatten(root, &reader)?;
     Ok((flat, std::mem::take(&mut reader.views), end))
@@ -209,7 +210,7 @@ impl Make for Reader<'_> {
             Argument::Skipped { .. } if matches!(form, Form::Long(_) | Form::LongLine) => Value::Other("int"),
             // A long text in a line has escapes.
             Argument::Text(_) | Argument::Bytes(_) | Argument::Skipped { .. } => Value::Other("str"),
-            Argument::Name { .. } | Argument::Unknown => return Err(self.unsound("has an invalid argument")),
+            Argument::Name(_) | Argument::Unknown => return Err(self.unsound("has an invalid argument")),
             Argument::None => match self.here.code {
                 Opcode::None => Value::Nothing,
                 Opcode::NewTrue => Value::Bool(true),
@@ -257,7 +258,7 @@ impl Make for Reader<'_> {
 
     fn import(&mut self, argument: Argument, name: Option<[Value; 2]>) -> io::Result<Value> {
         let (module, name): (Rc<str>, Rc<str>) = match (argument, name) {
-            (Argument::Name { module, name }, _) => (module.into(), name.into()),
+            (Argument::Name(name), _) => (name.module.into(), name.name.into()),
             (_, Some([Value::Text(module), Value::Text(name)])) => (module, name),
             _ => return Err(self.unsound("imports a name that is not a text")),
         };
@@ -364,7 +365,7 @@ impl Make for Reader<'_> {
     fn keeps(&mut self, index: u32, value: &Value, _: usize) -> bool {
         let is_fetched = self.fetched.contains(index);
         if is_fetched {
-            self.meter.add(MAPPED + value.weight());
+            self.meter.update(|all| all + MAPPED + value.weight());
         }
         is_fetched
     }
@@ -415,7 +416,7 @@ impl<'s> Reader<'s> {
     /// Notes that a container is changed.
     fn see_change(&mut self, items: &Rc<Items>) {
         if Rc::strong_count(items) > 1 && !items.is_noted.replace(true) {
-            self.meter.add(size_of::<Rc<Items>>());
+            self.meter.update(|all| all + size_of::<Rc<Items>>());
             self.shared.push(Rc::clone(items));
         }
     }
@@ -592,8 +593,8 @@ impl<'s> Reader<'s> {
         self.here.ensure(end <= elements, || {
             format!("makes a tensor that ends at element {end} of a storage with {elements} elements")
         })?;
-        let strides = (!is_contiguous(&dims, &strides)).then_some(&*strides);
-        self.add_view(View::new(storage, dtype, offset, &dims, strides)).map(|view| Some(Value::Tensor(view)))
+        let view = self.add_view(View::new(storage, dtype, offset, &dims, &strides))?;
+        Ok(Some(Value::Tensor(view)))
     }
 
     /// Sets attributes of a dictionary, or those of a tensor that a name of the list sets.
@@ -607,7 +608,7 @@ impl<'s> Reader<'s> {
         }
         let is_set = match (owner.tensor(), owner.items()) {
             (Some(number), _) => {
-                self.meter.add(MAPPED);
+                self.meter.update(|all| all + MAPPED);
                 self.attributes.insert(number, state).is_none()
             }
             (None, Some(items)) => {
@@ -668,9 +669,8 @@ impl<'s> Reader<'s> {
             }
             _ => return Err(self.unsound(format!("makes an array of other than its {len} bytes"))),
         };
-        let fortran = fortran(&dims);
-        let strides = (is_fortran && !is_contiguous(&dims, &fortran)).then_some(&*fortran);
-        let view = View { is_big, ..View::new(storage, dtype, 0, &dims, strides) };
+        let strides = if is_fortran { fortran(&dims) } else { Vec::new() };
+        let view = View { is_big, ..View::new(storage, dtype, 0, &dims, &strides) };
         self.add_view(view).map(Numpy::Array)
     }
 

@@ -63,9 +63,6 @@ pub(super) enum Value {
     Numpy(Rc<Cell<Numpy>>),
 }
 
-/// Whether numbers are big-endian.
-pub(super) type IsBig = bool;
-
 /// A name that is not on the closed list.
 #[derive(Debug)]
 pub(super) struct Name {
@@ -101,7 +98,8 @@ impl Name {
 /// A value of numpy.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Numpy {
-    Dtype(Element, IsBig),
+    /// A dtype, and whether numbers are big-endian.
+    Dtype(Element, bool),
     /// An array that numpy has not filled yet.
     Empty,
     /// An array, which is the tensor with this number.
@@ -241,18 +239,7 @@ impl Value {
 }
 
 /// The number of bytes that all containers and their items take.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Meter(Rc<Cell<usize>>);
-
-impl Meter {
-    pub fn add(&self, bytes: usize) {
-        self.0.set(self.0.get().saturating_add(bytes));
-    }
-
-    pub fn get(&self) -> usize {
-        self.0.get()
-    }
-}
+pub(super) type Meter = Rc<Cell<usize>>;
 
 /// The values in a container.
 #[derive(Debug)]
@@ -276,8 +263,8 @@ impl Items {
     }
 
     fn measure(&self, bytes: usize) {
-        self.bytes.set(self.bytes.get().saturating_add(bytes));
-        self.meter.add(bytes);
+        self.bytes.update(|own| own.saturating_add(bytes));
+        self.meter.update(|all| all.saturating_add(bytes));
     }
 
     pub fn values(&self) -> Ref<'_, Vec<Value>> {
@@ -319,7 +306,7 @@ impl Items {
 /// Values may be nested a million deep: they are dropped without recursion.
 impl Drop for Items {
     fn drop(&mut self) {
-        self.meter.0.set(self.meter.0.get().saturating_sub(self.bytes.get()));
+        self.meter.update(|all| all.saturating_sub(self.bytes.get()));
         let mut left = self.values.take();
         left.extend(self.attributes.take());
         while let Some(value) = left.pop() {
