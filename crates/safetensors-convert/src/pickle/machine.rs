@@ -255,9 +255,8 @@ impl<'m, M: Make> Machine<'m, M> {
     /// Returns an index of the memo; `None` if it is not one for Python 3. To Python 2, any line is.
     fn index(&self, argument: &Argument) -> io::Result<Option<u32>> {
         let index = match argument {
-            Argument::Unknown | Argument::Int(..0) if M::IS_LENIENT => return Ok(None),
             Argument::Unknown | Argument::Int(..0) => {
-                return Err(self.here.unsound(INVALID));
+                return self.here.ensure(M::IS_LENIENT, || INVALID).map(|()| None);
             }
             Argument::Int(index) => u32::try_from(*index).ok().filter(|index| *index <= M::LARGEST_INDEX),
             _ => None,

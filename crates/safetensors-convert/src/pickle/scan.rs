@@ -355,10 +355,7 @@ mod tests {
             (b"Pa\n.", &["PERSID ?+ 0"]),
             (b"NQ.", &["BINPERSID ?+ 1"]),
             (b"N)R.", &["REDUCE ? 2"]),
-            (
-                b"ccollections\nOrderedDict\n)R.",
-                &["GLOBAL collections.OrderedDict+ 0", "REDUCE collections.OrderedDict+ 26"],
-            ),
+            (b"ccollections\ndeque\n)R.", &["GLOBAL collections.deque+ 0", "REDUCE collections.deque+ 20"]),
             // A name that is computed.
             (b"ca\nb\n)R\x8c\x01c\x93.", &["GLOBAL a.b 0", "REDUCE a.b 6", "STACK_GLOBAL ? 10"]),
             // A name that is not a text.
@@ -464,8 +461,7 @@ mod tests {
             (
                 b"cos\nsystem\nh\x07",
                 13,
-                "opcode BINGET at byte 11 of the pickle fetches item 7 of the memo, \
-                which is not there",
+                "opcode BINGET at byte 11 of the pickle fetches item 7 of the memo, which is not there",
             ),
         ] {
             let scan = scanned(pickle);

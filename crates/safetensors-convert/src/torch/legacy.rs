@@ -30,11 +30,9 @@ pub(super) fn object_at(file: &File, len: u64) -> io::Result<Option<u64>> {
     if !begins_with_magic(&mut opcodes)? {
         return Ok(None);
     }
-    next(&mut opcodes)?;
-    let is_known = number(&mut opcodes)? == Some(VERSION);
+    let is_known = next_number(&mut opcodes)? == Some(VERSION);
     ensure(is_known, || "the file has another version of the format before 1.6 than 1001")?;
-    next(&mut opcodes)?;
-    number(&mut opcodes)?;
+    next_number(&mut opcodes)?;
     next(&mut opcodes)?;
     Ok(Some(opcodes.offset()))
 }
@@ -59,8 +57,9 @@ fn next(opcodes: &mut Source<'_>) -> io::Result<()> {
     ensure(more, || format!("the file ends at byte {}, before its tensors", opcodes.offset()))
 }
 
-/// Reads a pickle, and returns the number that it begins with.
-fn number(opcodes: &mut Source<'_>) -> io::Result<Option<Argument>> {
+/// Reads the next pickle, and returns the number that it begins with.
+fn next_number(opcodes: &mut Source<'_>) -> io::Result<Option<Argument>> {
+    next(opcodes)?;
     let mut store = Store::default();
     let mut reader = Reader::new(&mut store, Indices::default(), Options::default());
     let mut number = None;

@@ -103,16 +103,14 @@ impl Checkpoint {
     /// As [`TensorSource`] says.
     pub fn open_with(file: File, options: Options) -> io::Result<Self> {
         let len = file.metadata()?.len();
-        let mut start = vec![0; 263];
+        let mut start = [0; 263];
         let start_len = read_full(&mut Part::new(&file, 0, len), &mut start)?;
-        start.truncate(start_len);
         let mut bytes = Bytes::new(file);
-        let (flat, views) = match start.as_slice() {
+        let (flat, views) = match &start[..start_len] {
             [b'P', b'K', 3 | 5 | 6, 4 | 6, ..] => read_archive(&mut bytes, options)?,
             start if start.get(257..262) == Some(b"ustar") => {
-                return Err(unsound(
-                    "a tar archive: releases before 0.1.10 wrote such files, which are not supported",
-                ));
+                let tar = "a tar archive: releases before 0.1.10 wrote such files, which are not supported";
+                return Err(unsound(tar));
             }
             _ => read_legacy(&mut bytes, len, options)?,
         };

@@ -101,9 +101,9 @@ fn stray(file: &File, header: u64, next: u64, len: u64) -> io::Result<Stray> {
 
 #[cfg(test)]
 mod tests {
-    use super::{CHUNK, ends_like_archive, open_stray, strays};
+    use super::{CHUNK, Stray, ends_like_archive, open_stray, strays};
     use crate::samples::file;
-    use std::io::Read;
+    use std::io::{self, Read};
 
     fn entry(name: &str, contents: &[u8], packed: u32) -> Vec<u8> {
         let name_len = u16::try_from(name.len()).expect("short").to_le_bytes();
@@ -113,13 +113,12 @@ mod tests {
 
     fn all(bytes: &[u8]) -> Vec<(String, Vec<u8>)> {
         let file = file(bytes);
-        let contents = |stray: &super::Stray| {
-            let mut bytes = Vec::new();
-            open_stray(&file, stray).read_to_end(&mut bytes).expect("stored");
-            bytes
+        let read = |stray: io::Result<Stray>| {
+            let (stray, mut bytes) = (stray.expect("a name"), Vec::new());
+            open_stray(&file, &stray).read_to_end(&mut bytes).expect("stored");
+            (stray.name, bytes)
         };
-        let found = strays(&file).expect("few").map(|stray| stray.expect("a name"));
-        found.map(|stray| (stray.name.clone(), contents(&stray))).collect()
+        strays(&file).expect("few").map(read).collect()
     }
 
     #[test]
