@@ -153,10 +153,9 @@ pub(super) fn flatten(root: Value, reader: &Reader<'_>) -> io::Result<Flat> {
             walk.frames.pop();
             continue;
         };
-        let (around, path, index) = (frame.unnamed.clone(), frame.path, frame.index);
+        let (mut unnamed, path, index) = (frame.unnamed.clone(), frame.path, frame.index);
         frame.index += 1;
         walk.path.truncate(path);
-        let mut unnamed = around;
         if unnamed.is_none() {
             unnamed = walk.enter(key.as_ref(), index)?;
             unnamed.iter().for_each(|_| walk.leave_out(value.kind()));

@@ -35,6 +35,7 @@ use rebuild::{View, read_pickle, width};
 use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, Read};
+use store::Kind;
 
 /// Views of storages may together have this many bytes more than the storages; in a longer file, as many as
 /// the file.
@@ -239,14 +240,12 @@ fn check_expansion(named: &[(Box<str>, u32)], views: &[View], bytes: &Bytes, len
         let elements = view.dims().iter().fold(1_u64, |elements, dim| elements.saturating_mul(*dim));
         total = total.saturating_add(elements.saturating_mul(width(view.dtype)));
         let storage = bytes.store.get(view.storage)?;
-        let was_counted = at_mut(&mut is_counted, view.storage).map(|is| std::mem::replace(is, true));
-        match (was_counted, storage.is_in_pickle()) {
-            // Arrays in the pickle may share their bytes.
-            (Some(false), true) => {
-                in_pickle = bytes.pickle.as_ref().map_or(len, |pickle| pickle.contents.unpacked)
-            }
-            (Some(false), false) => stored = stored.saturating_add(storage.len),
-            _ => {}
+        let is_new = at_mut(&mut is_counted, view.storage).is_some_and(|is| !std::mem::replace(is, true));
+        // Arrays in the pickle may share their bytes.
+        if is_new && matches!(storage.kind, Kind::Pickled | Kind::Latin | Kind::Kept) {
+            in_pickle = bytes.pickle.as_ref().map_or(len, |pickle| pickle.contents.unpacked);
+        } else if is_new {
+            stored = stored.saturating_add(storage.len);
         }
     }
     let stored = stored.saturating_add(in_pickle);

@@ -338,7 +338,9 @@ impl Make for Reader<'_> {
         let is_whole = matches!(view, [] | [Value::Nothing]);
         here.ensure(is_whole, || "names a view of a storage, as releases before 0.4 wrote them")?;
         if is_text(device, &["meta"]) {
-            return self.not_held(format!("names a storage of {META}"));
+            let what = format!("names a storage of {META}");
+            here.ensure(self.options.skip_unsupported, || format!("{what}; {SKIP}"))?;
+            return Ok(Value::Unsupported(what.into()));
         }
         let (dtype, skipped) = match class {
             Value::Listed(Listed::Storage(dtype)) => (Some(*dtype), None),
@@ -439,20 +441,10 @@ impl<'s> Reader<'s> {
         Ok(u32::try_from(self.views.len() - 1).unwrap_or(u32::MAX))
     }
 
-    /// Returns what stands for a tensor that safetensors cannot hold, or rejects the file.
-    fn not_held(&self, what: String) -> io::Result<Value> {
-        match self.options.skip_unsupported {
-            true => Ok(Value::Unsupported(what.into())),
-            false => Err(self.unsound(format!("{what}; {SKIP}"))),
-        }
-    }
-
-    /// The same for a tensor that needs this name.
+    /// Returns what stands for a tensor that needs this name, or rejects the file.
     fn unsupported(&self, name: &Name) -> io::Result<Value> {
-        match self.options.skip_unsupported {
-            true => Ok(Value::Unsupported(name.what().into())),
-            false => Err(name.error(true)),
-        }
+        let skipped = self.options.skip_unsupported.then(|| Value::Unsupported(name.what().into()));
+        skipped.ok_or_else(|| name.error(true))
     }
 
     /// Returns what a name of the list makes of these arguments; `None` if that is not known.

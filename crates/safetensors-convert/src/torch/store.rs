@@ -59,13 +59,6 @@ pub(super) struct Storage {
     pub width: u8,
 }
 
-impl Storage {
-    /// Whether its bytes are some of the pickle.
-    pub fn is_in_pickle(&self) -> bool {
-        matches!(self.kind, Kind::Pickled | Kind::Latin | Kind::Kept)
-    }
-}
-
 /// All storages of a file.
 #[derive(Debug, Default)]
 pub(super) struct Store {

@@ -69,7 +69,10 @@ pub fn entries(file: &File) -> io::Result<Vec<Entry>> {
     ensure(listed == len, || {
         format!("the archive's list has {listed} bytes, but its end record says {len}")
     })?;
-    validate_names(&entries)?;
+    let mut seen = HashSet::new();
+    entries.iter().map(|entry| entry.name.as_str()).try_for_each(|name| {
+        ensure(seen.insert(name), || format!("the archive has two entries named {}", quoted(name)))
+    })?;
     check_overlaps(&entries)?;
     Ok(entries)
 }
@@ -216,14 +219,6 @@ pub fn is_unsafe(name: &str) -> bool {
         || name.contains(['\\', '\0'])
         || name.get(1..2) == Some(":")
         || name.split('/').any(|part| part == "..")
-}
-
-fn validate_names(entries: &[Entry]) -> io::Result<()> {
-    let mut seen = HashSet::new();
-    let mut names = entries.iter().map(|entry| entry.name.as_str());
-    names.try_for_each(|name| {
-        ensure(seen.insert(name), || format!("the archive has two entries named {}", quoted(name)))
-    })
 }
 
 fn check_overlaps(entries: &[Entry]) -> io::Result<()> {
