@@ -1,6 +1,6 @@
 //! Reads the values of a checkpoint's index: its header, and what is known of each tensor.
 
-use super::proto::{Fields, Reason, Value, set, varint};
+use super::proto::{BYTES, Fields, Known, Reason, VARINT, Value, known, varint};
 use super::stored::Place;
 use embedded_safetensors::Dtype;
 
@@ -19,58 +19,55 @@ pub struct Header {
 impl Header {
     /// Reads the value of the empty key.
     pub fn read(message: &[u8]) -> Result<Self, Reason> {
-        let (mut shards, mut order, mut version) = (None, None, None);
-        for field in Fields::of(message) {
-            match field? {
-                (1, Value::Bytes(_)) => {
-                    return Err("this is a V1 checkpoint, which is not supported: load and save it with \
-                        version 0.12 or later, which writes V2"
-                        .into());
-                }
-                (1, value) => set(&mut shards, value.small_count("num_shards")?, "num_shards")?,
-                (2, value) => set(&mut order, value.number("endianness")?, "endianness")?,
-                (3, value) => set(&mut version, value.message("version")?, "version")?,
-                _ => {}
-            }
-        }
-        check_version(version.unwrap_or_default())?;
-        let is_big_endian = match order.unwrap_or_default() {
+        let [shards, order, version] = known(
+            message,
+            [("num_shards", num_shards), ("endianness", Value::unsigned), ("version", Value::message)],
+        )?
+        .map(Option::unwrap_or_default);
+        check_version(version.bytes)?;
+        let is_big_endian = match order.number {
             0 => false,
             1 => true,
             other => return Err(format!("the endianness {other} is unknown")),
         };
-        match shards {
-            Some(shards @ 1..) => Ok(Self { shards, is_big_endian }),
-            _ => Err("it has no shards".into()),
+        match shards.small() {
+            0 => Err("it has no shards".into()),
+            shards => Ok(Self { shards, is_big_endian }),
         }
     }
 }
 
+fn num_shards<'b>(value: Value<'b>, field: &str) -> Result<Value<'b>, Reason> {
+    match value.wire {
+        BYTES => Err("this is a V1 checkpoint, which is not supported: load and save it with version 0.12 \
+            or later, which writes V2"
+            .into()),
+        _ => value.small_count(field),
+    }
+}
+
 fn check_version(message: &[u8]) -> Result<(), Reason> {
-    for field in Fields::of(message) {
+    let excludes = |version| match version {
+        VERSION => Err(format!("it excludes readers of version {VERSION}, which this one is")),
+        _ => Ok(()),
+    };
+    for field in Fields(message) {
         match field? {
-            (2, value) if value.count("min_consumer")? > VERSION => {
-                let needed = value.count("min_consumer")?;
+            (2, value) if value.count("min_consumer")?.number > VERSION => {
+                let needed = value.number;
                 return Err(format!("it needs a reader of version {needed}, this one has version {VERSION}"));
             }
             // Alone, or all in one field.
-            (3, Value::Varint(version)) => check_not_excluded(version)?,
-            (3, Value::Bytes(mut versions)) => {
+            (3, value) if value.wire == VARINT => excludes(value.number)?,
+            (3, Value { bytes: mut versions, .. }) => {
                 while !versions.is_empty() {
-                    check_not_excluded(varint(&mut versions)?)?;
+                    excludes(varint(&mut versions)?)?;
                 }
             }
             _ => {}
         }
     }
     Ok(())
-}
-
-fn check_not_excluded(version: u64) -> Result<(), Reason> {
-    match version {
-        VERSION => Err(format!("it excludes readers of version {VERSION}, which this one is")),
-        _ => Ok(()),
-    }
 }
 
 /// The dtype of an entry.
@@ -115,42 +112,24 @@ pub struct Entry<'b> {
 impl<'b> Entry<'b> {
     /// Reads the value of a tensor's key.
     pub fn read(message: &'b [u8]) -> Result<Self, Reason> {
-        let (mut kind, mut shape, mut is_sliced) = (None, None, false);
-        let (mut shard, mut offset, mut size, mut crc) = (None, None, None, None);
-        for field in Fields::of(message) {
-            let (number, value) = field?;
-            match number {
-                1 => set(&mut kind, value.number("dtype")?, "dtype")?,
-                2 => set(&mut shape, value.message("shape")?, "shape")?,
-                3 => set(&mut shard, value.small_count("shard_id")?, "shard_id")?,
-                4 => set(&mut offset, value.count("offset")?, "offset")?,
-                5 => set(&mut size, value.count("size")?, "size")?,
-                6 => set(&mut crc, value.fixed32("crc32c")?, "crc32c")?,
-                7 => is_sliced = true,
-                _ => {}
-            }
-        }
-        Ok(Self {
-            kind: Kind::of(kind.unwrap_or_default())?,
-            dims: dims(shape.unwrap_or_default())?,
-            place: Place {
-                shard: shard.unwrap_or_default(),
-                crc: crc.unwrap_or_default(),
-                at: offset.unwrap_or_default(),
-                size: size.unwrap_or_default(),
-            },
-            is_sliced,
-            message,
-        })
+        let fields: [Known<'_>; 6] = [
+            ("dtype", Value::unsigned),
+            ("shape", Value::message),
+            ("shard_id", Value::small_count),
+            ("offset", Value::count),
+            ("size", Value::count),
+            ("crc32c", Value::fixed32),
+        ];
+        let [kind, shape, shard, at, size, crc] = known(message, fields)?.map(Option::unwrap_or_default);
+        let place = Place { shard: shard.small(), crc: crc.small(), at: at.number, size: size.number };
+        let is_sliced = Fields(message).any(|field| matches!(field, Ok((7, _))));
+        Ok(Self { kind: Kind::of(kind.number)?, dims: dims(shape.bytes)?, place, is_sliced, message })
     }
 
-    /// Returns the messages of its slices.
+    /// Returns the messages of its slices, whose fields were read without an error.
     pub fn slices(&self) -> impl Iterator<Item = Result<&'b [u8], Reason>> + use<'b> {
-        Fields::of(self.message).filter_map(|field| match field {
-            Ok((7, value)) => Some(value.message("slices")),
-            Ok(_) => None,
-            Err(reason) => Some(Err(reason)),
-        })
+        let slices = Fields(self.message).flatten().filter(|(number, _)| *number == 7);
+        slices.map(|(_, value)| Ok(value.message("slices")?.bytes))
     }
 
     /// Checks that its file exists, and that its size is that of its shape.
@@ -181,29 +160,20 @@ impl<'b> Entry<'b> {
 
 fn dims(shape: &[u8]) -> Result<Vec<u64>, Reason> {
     let mut dims = Vec::new();
-    for field in Fields::of(shape) {
+    for field in Fields(shape) {
         match field? {
             (2, value) => {
                 if dims.len() == LARGEST_RANK {
                     return Err(format!("its shape has more than {LARGEST_RANK} dimensions"));
                 }
-                dims.push(dim(value.message("dim")?)?);
+                let [size] = known(value.message("dim")?.bytes, [("size", Value::count)])?;
+                dims.push(size.unwrap_or_default().number);
             }
-            (3, value) if value.number("unknown_rank")? != 0 => {
+            (3, value) if value.unsigned("unknown_rank")?.number != 0 => {
                 return Err("its shape has an unknown rank".into());
             }
             _ => {}
         }
     }
     Ok(dims)
-}
-
-fn dim(message: &[u8]) -> Result<u64, Reason> {
-    let mut size = None;
-    for field in Fields::of(message) {
-        if let (1, value) = field? {
-            set(&mut size, value.count("size")?, "size")?;
-        }
-    }
-    Ok(size.unwrap_or_default())
 }

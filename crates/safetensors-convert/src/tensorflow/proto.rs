@@ -3,47 +3,41 @@
 /// A reason why bytes are rejected, for a sentence that names their place.
 pub type Reason = String;
 
-/// The value of a field.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Value<'b> {
-    /// A number of variable length.
-    Varint(u64),
-    /// A number of four bytes.
-    Fixed32(u32),
-    /// A text, bytes, or another message.
-    Bytes(&'b [u8]),
-    /// A number of eight bytes, which no known field is.
-    Fixed64,
+/// The wire types: a number of variable length, eight bytes, other bytes with their length, four bytes.
+pub const VARINT: u64 = 0;
+const FIXED64: u64 = 1;
+pub const BYTES: u64 = 2;
+const FIXED32: u64 = 5;
+
+/// The value of a field: its number, or its bytes if it is a text or another message.
+#[derive(Clone, Copy, Default)]
+pub struct Value<'b> {
+    pub wire: u64,
+    pub number: u64,
+    pub bytes: &'b [u8],
 }
 
 /// The fields of a message, in the order of its bytes.
-#[derive(Clone)]
-pub struct Fields<'b>(&'b [u8]);
+pub struct Fields<'b>(pub &'b [u8]);
 
 impl<'b> Fields<'b> {
-    /// Creates an iterator over the fields of a message.
-    pub fn of(message: &'b [u8]) -> Self {
-        Self(message)
-    }
-
     fn field(&mut self) -> Result<(u64, Value<'b>), Reason> {
         let tag = varint(&mut self.0)?;
-        let value = match tag & 7 {
-            0 => Value::Varint(varint(&mut self.0)?),
-            1 => {
-                take(&mut self.0, 8)?;
-                Value::Fixed64
-            }
-            2 => {
+        let mut value = Value { wire: tag & 7, ..Value::default() };
+        match value.wire {
+            VARINT => value.number = varint(&mut self.0)?,
+            // No known field is one.
+            FIXED64 => drop(take(&mut self.0, 8)?),
+            BYTES => {
                 let len = varint(&mut self.0)?;
-                Value::Bytes(take(&mut self.0, len)?)
+                value.bytes = take(&mut self.0, len)?;
             }
-            5 => {
+            FIXED32 => {
                 let bytes = take(&mut self.0, 4)?;
-                Value::Fixed32(bytes.iter().rev().fold(0, |number, byte| number << 8 | u32::from(*byte)))
+                value.number = bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte));
             }
-            kind => return Err(format!("a field has the unknown wire type {kind}")),
-        };
+            wire => return Err(format!("a field has the unknown wire type {wire}")),
+        }
         match tag >> 3 {
             0 => Err("a field has the number 0".into()),
             number => Ok((number, value)),
@@ -55,56 +49,74 @@ impl<'b> Iterator for Fields<'b> {
     type Item = Result<(u64, Value<'b>), Reason>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        if self.0.is_empty() {
-            return None;
+        (!self.0.is_empty()).then(|| self.field().inspect_err(|_| self.0 = &[]))
+    }
+}
+
+/// A field's name, and the check of its value.
+pub type Known<'b> = (&'static str, fn(Value<'b>, &str) -> Result<Value<'b>, Reason>);
+
+/// Returns the values of a message's fields with the numbers from 1; all others are skipped. A field must not
+/// be a duplicate: readers could disagree about its value.
+pub fn known<'b, const N: usize>(
+    message: &'b [u8],
+    fields: [Known<'b>; N],
+) -> Result<[Option<Value<'b>>; N], Reason> {
+    let mut values = [None; N];
+    for field in Fields(message) {
+        let (number, value) = field?;
+        let mut known = values.iter_mut().zip(fields).zip(1..);
+        if let Some(((place, (name, check)), _)) = known.find(|(_, own)| *own == number)
+            && place.replace(check(value, name)?).is_some()
+        {
+            return Err(format!("the field {name} is duplicate"));
         }
-        let field = self.field();
-        if field.is_err() {
-            self.0 = &[];
+    }
+    Ok(values)
+}
+
+impl Value<'_> {
+    fn check(self, wire: u64, field: &str) -> Result<Self, Reason> {
+        match self.wire == wire {
+            true => Ok(self),
+            false => Err(format!("the field {field} has the wrong wire type")),
         }
-        Some(field)
-    }
-}
-
-impl<'b> Value<'b> {
-    /// Returns an unsigned number.
-    pub fn number(self, field: &str) -> Result<u64, Reason> {
-        if let Self::Varint(number) = self { Ok(number) } else { Err(wrong_type(field)) }
     }
 
-    /// Returns a signed number, which must not be negative.
-    pub fn count(self, field: &str) -> Result<u64, Reason> {
-        let is_positive = |number: &u64| i64::try_from(*number).is_ok();
-        Some(self.number(field)?).filter(is_positive).ok_or_else(|| format!("the field {field} is negative"))
+    /// Checks that it is an unsigned number.
+    pub fn unsigned(self, field: &str) -> Result<Self, Reason> {
+        self.check(VARINT, field)
     }
 
-    /// Returns a signed number of 32 bits, which must not be negative.
-    pub fn small_count(self, field: &str) -> Result<u32, Reason> {
-        let number = self.count(field)?;
-        let small = i32::try_from(number).map(i32::unsigned_abs);
-        small.map_err(|_| format!("the field {field} is {number}, more than 32 bits hold"))
+    /// Checks that it is a signed number, which must not be negative.
+    pub fn count(self, field: &str) -> Result<Self, Reason> {
+        match self.unsigned(field)?.number.cast_signed() {
+            ..0 => Err(format!("the field {field} is negative")),
+            0.. => Ok(self),
+        }
     }
 
-    /// Returns a number of four bytes.
-    pub fn fixed32(self, field: &str) -> Result<u32, Reason> {
-        if let Self::Fixed32(number) = self { Ok(number) } else { Err(wrong_type(field)) }
+    /// Checks that it is a signed number of 32 bits, which must not be negative.
+    pub fn small_count(self, field: &str) -> Result<Self, Reason> {
+        match self.count(field)?.number {
+            number @ 0x8000_0000.. => Err(format!("the field {field} is {number}, more than 32 bits hold")),
+            _ => Ok(self),
+        }
     }
 
-    /// Returns the bytes of a message.
-    pub fn message(self, field: &str) -> Result<&'b [u8], Reason> {
-        if let Self::Bytes(bytes) = self { Ok(bytes) } else { Err(wrong_type(field)) }
+    /// Checks that it is a number of four bytes.
+    pub fn fixed32(self, field: &str) -> Result<Self, Reason> {
+        self.check(FIXED32, field)
     }
-}
 
-fn wrong_type(field: &str) -> Reason {
-    format!("the field {field} has the wrong wire type")
-}
+    /// Checks that it is bytes.
+    pub fn message(self, field: &str) -> Result<Self, Reason> {
+        self.check(BYTES, field)
+    }
 
-/// Sets a field, which must not be a duplicate: readers could disagree about its value.
-pub fn set<T>(place: &mut Option<T>, value: T, field: &str) -> Result<(), Reason> {
-    match place.replace(value) {
-        None => Ok(()),
-        Some(_) => Err(format!("the field {field} is duplicate")),
+    /// Returns a number that was checked to have 32 bits.
+    pub fn small(self) -> u32 {
+        u32::try_from(self.number).unwrap_or(u32::MAX)
     }
 }
 

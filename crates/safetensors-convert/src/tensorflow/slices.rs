@@ -4,7 +4,7 @@
 //! axis, encoded so that keys are sorted as these are. It is made from the slices that the variable's entry
 //! lists, and looked up.
 
-use super::proto::{Fields, Reason, set};
+use super::proto::{Fields, Reason, Value, known};
 
 /// The first byte of a slice's key, which no variable has.
 pub const MARK: u8 = 0;
@@ -20,30 +20,23 @@ impl Extent {
     /// Reads the slices along all axes.
     pub fn read_all(message: &[u8], rank: usize) -> Result<Vec<Self>, Reason> {
         let mut extents = Vec::new();
-        for field in Fields::of(message) {
+        for field in Fields(message) {
             if let (1, value) = field? {
                 if extents.len() == rank {
                     return Err(format!("a slice has more axes than the rank {rank}"));
                 }
-                extents.push(Self::read(value.message("extent")?)?);
+                let [start, len] = known(
+                    value.message("extent")?.bytes,
+                    [("start", Value::count), ("length", Value::count)],
+                )?;
+                let number = |value: Value<'_>| value.number;
+                extents.push(Self { start: start.map_or(0, number), len: len.map(number) });
             }
         }
         match extents.len() {
             axes if axes < rank => Err(format!("a slice has {axes} axes, but the rank is {rank}")),
             _ => Ok(extents),
         }
-    }
-
-    fn read(message: &[u8]) -> Result<Self, Reason> {
-        let (mut start, mut len) = (None, None);
-        for field in Fields::of(message) {
-            match field? {
-                (1, value) => set(&mut start, value.count("start")?, "start")?,
-                (2, value) => set(&mut len, value.count("length")?, "length")?,
-                _ => {}
-            }
-        }
-        Ok(Self { start: start.unwrap_or_default(), len })
     }
 
     /// Returns the start and the length on an axis of `dim` indices.
