@@ -4,21 +4,13 @@
 
 use super::cast::Kind;
 use super::format::{Format, Special};
-use super::{Cast, Mean, Number, wide};
+use super::{Cast, Mean, Number, Report, wide};
 
 /// The number of values of a block: the arrays of one fit into the first cache.
 pub const BLOCK: usize = 512;
 
 /// Sums are kept in this many lanes, whatever the processor has, so that they are the same everywhere.
 const LANES: usize = 8;
-
-/// The errors of values that were rounded.
-#[derive(Clone, Copy, Default)]
-pub struct Errors {
-    pub inexact: u64,
-    pub largest: f64,
-    pub sum: Mean,
-}
 
 macro_rules! blocks {
     ($module:ident, $float:ident, $bits:ident, $mantissa:literal, $bias:literal) => {
@@ -158,9 +150,9 @@ macro_rules! blocks {
                     let (elements, errors) = (&mut elements[..values.len()], &mut errors[..values.len()]);
                     let [left, zeroed] = round_all(&holds, &round, values, elements, errors);
                     store(elements, out, width);
-                    let (left, zeroed) = (u64::from(left), u64::from(zeroed));
-                    let errors = if IS_EXACT { Errors::default() } else { summed(errors) };
-                    cast.report.see_all(values.len() as u64 - left, zeroed, &errors);
+                    let kept = values.len() as u64 - u64::from(left);
+                    let losses = summed(if IS_EXACT { &[] } else { errors }, kept);
+                    cast.report.add(&Report { zeroed: u64::from(zeroed), ..losses });
                     if left == 0 {
                         continue;
                     }
@@ -197,8 +189,9 @@ macro_rules! blocks {
                 [left, zeroed]
             }
 
+            /// Returns the losses of so many values that stayed finite, with their errors.
             #[inline(always)]
-            pub fn summed(errors: &[$float]) -> Errors {
+            pub fn summed(errors: &[$float], values: u64) -> Report {
                 let (mut inexact, mut largest, mut sums) = ([0; LANES], [0.0; LANES], [0.0; LANES]);
                 let (lanes, rest) = errors.as_chunks::<LANES>();
                 let rest: [$float; LANES] =
@@ -224,7 +217,8 @@ macro_rules! blocks {
                 } else {
                     errors.iter().for_each(|&error| sum.add(error as f64));
                 }
-                Errors { inexact, largest, sum }
+                let finite = values;
+                Report { values, finite, inexact, max_error: largest, errors: sum, ..Report::default() }
             }
 
             /// Writes the lower bytes of each element.

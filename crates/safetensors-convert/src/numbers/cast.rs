@@ -1,10 +1,10 @@
 //! Casts numbers to elements of another dtype, and counts the losses.
 
-use super::block::Errors;
 use super::chunk::EXACT;
 use super::format::{Exact, Format, Rounded};
 use super::{Mean, Number};
 use embedded_safetensors::Dtype;
+use std::fmt::Debug;
 
 /// The losses of a cast of a tensor.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -43,23 +43,16 @@ impl Report {
         self.errors.add(error);
     }
 
-    /// Counts values that stayed finite, with their errors.
-    pub(super) fn see_all(&mut self, count: u64, zeroed: u64, errors: &Errors) {
-        self.values += count;
-        self.finite += count;
-        self.zeroed += zeroed;
-        self.inexact += errors.inexact;
-        self.max_error = self.max_error.max(errors.largest);
-        self.errors.add_all(errors.sum);
-    }
-
     /// Adds the losses of other values.
     pub fn add(&mut self, other: &Self) {
-        let errors = Errors { inexact: other.inexact, largest: other.max_error, sum: other.errors };
-        self.see_all(other.finite, other.zeroed, &errors);
-        self.values += other.values - other.finite;
+        self.values += other.values;
+        self.inexact += other.inexact;
+        self.max_error = self.max_error.max(other.max_error);
+        self.errors.add_all(other.errors);
+        self.finite += other.finite;
         self.clamped += other.clamped;
         self.overflowed += other.overflowed;
+        self.zeroed += other.zeroed;
         self.nans += other.nans;
     }
 
@@ -152,40 +145,33 @@ impl Cast {
                 Ok(format.infinity_bits(is_negative))
             }
             Rounded::Over { is_negative } | Rounded::Infinite { is_negative } => {
-                self.clamp(number, format.largest_value(), is_negative)?;
+                let limits = [-format.largest_value(), format.largest_value()];
+                self.clamp(number, limits, distance(number, limits[usize::from(!is_negative)]))?;
                 Ok(format.largest_bits(is_negative))
             }
         }
     }
 
-    fn clamp(&mut self, number: Number, largest: f64, is_negative: bool) -> Result<(), String> {
-        let least = -largest;
+    /// Counts a value that becomes the nearest limit, with its error; infinities have none.
+    fn clamp<T: Debug>(&mut self, number: Number, limits: [T; 2], error: f64) -> Result<(), String> {
         if !self.saturates {
-            return Err(self.over(number, [least, largest].map(|limit| format!("{limit:?}"))));
+            let value = match number {
+                Number::Float(float) => format!("{float:?}"),
+                Number::Signed(integer) => integer.to_string(),
+                Number::Unsigned(integer) => integer.to_string(),
+            };
+            let (to, [least, largest]) = (self.to, limits);
+            let advice = "exclude it with --except, or clamp with --saturate";
+            return Err(format!(
+                "{value} does not fit {to}, which goes from {least:?} to {largest:?}; {advice}"
+            ));
         }
-        self.see_clamped(distance(number, if is_negative { least } else { largest }));
-        Ok(())
-    }
-
-    fn over(&self, number: Number, [least, largest]: [String; 2]) -> String {
-        let value = match number {
-            Number::Float(float) => format!("{float:?}"),
-            Number::Signed(integer) => integer.to_string(),
-            Number::Unsigned(integer) => integer.to_string(),
-        };
-        let to = self.to;
-        let advice = "exclude it with --except, or clamp with --saturate";
-        format!("{value} does not fit {to}, which goes from {least} to {largest}; {advice}")
-    }
-
-    /// Counts a clamped value. Infinities have no error.
-    fn see_clamped(&mut self, error: f64) {
-        if error.is_finite() {
-            self.report.see(error, false);
-        } else {
-            self.report.see_special(true);
+        match error.is_finite() {
+            true => self.report.see(error, false),
+            false => self.report.see_special(true),
         }
         self.report.clamped += 1;
+        Ok(())
     }
 
     fn integer(&mut self, least: i128, largest: i128, number: Number) -> Result<[u8; 8], String> {
@@ -197,13 +183,10 @@ impl Cast {
             }
         };
         let clamped = nearest.clamp(least, largest);
-        if clamped == nearest {
-            let error = distance_to_integer(number, clamped);
-            self.report.see(error, clamped == 0 && error > 0.0);
-        } else if self.saturates {
-            self.see_clamped(distance_to_integer(number, clamped));
-        } else {
-            return Err(self.over(number, [least, largest].map(|limit| limit.to_string())));
+        let error = distance_to_integer(number, clamped);
+        match clamped == nearest {
+            true => self.report.see(error, clamped == 0 && error > 0.0),
+            false => self.clamp(number, [least, largest], error)?,
         }
         Ok(clamped.to_le_bytes().first_chunk().copied().unwrap_or_default())
     }

@@ -71,9 +71,11 @@ impl Format {
         }
     }
 
-    /// Returns the largest finite number.
+    /// Returns the largest finite number, which is a normal one.
     pub fn largest_value(&self) -> f64 {
-        self.value(self.largest())
+        let (bits, one) = (self.largest(), 1 << self.mantissa);
+        let exponent = i32::try_from(bits >> self.mantissa).unwrap_or(i32::MAX);
+        scaled(bits & (one - 1) | one, exponent - self.bias - self.mantissa.cast_signed())
     }
 
     /// Returns the bits of the largest finite number with this sign.
@@ -88,16 +90,6 @@ impl Format {
 
     fn sign(&self, is_negative: bool) -> u64 {
         u64::from(is_negative) << (self.exponent + self.mantissa)
-    }
-
-    /// Returns the value of a finite number without sign from its bits.
-    fn value(&self, bits: u64) -> f64 {
-        let fraction = bits & ((1 << self.mantissa) - 1);
-        let (significand, exponent) = match bits >> self.mantissa {
-            0 => (fraction, 1),
-            exponent => (fraction | 1 << self.mantissa, i32::try_from(exponent).unwrap_or(i32::MAX)),
-        };
-        scaled(significand, exponent - self.bias - self.mantissa.cast_signed())
     }
 
     /// Rounds to the nearest number, the even one if two are equally near.

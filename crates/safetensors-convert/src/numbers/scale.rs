@@ -114,8 +114,8 @@ fn quantized(numbers: &[f64], scale: f64, out: &mut [u8], report: &mut Report) {
         zeroed += u64::from((rounded == 0.0) & (number != 0.0));
         clamped += u64::from(steps.abs() >= CLAMPED);
     }
-    report.see_all(numbers.len() as u64, zeroed, &double::summed(&errors[..numbers.len()]));
-    report.clamped += clamped;
+    let losses = double::summed(&errors[..numbers.len()], numbers.len() as u64);
+    report.add(&Report { zeroed, clamped, ..losses });
 }
 
 #[cfg(test)]
