@@ -5,7 +5,7 @@ use super::value::Text;
 use super::{Kind, MOST_TEXT};
 use crate::text::quoted;
 use std::collections::HashMap;
-use std::fmt::{self, Write as _};
+use std::io;
 
 /// The types of some tensors, as a list has them.
 #[derive(Debug, Default)]
@@ -55,7 +55,7 @@ impl RawTypes {
 }
 
 /// Appends the list.
-pub(super) fn push_types<'n>(text: &mut Text, raw: impl Iterator<Item = (&'n str, Kind)>) -> fmt::Result {
+pub(super) fn push_types<'n>(text: &mut Text, raw: impl Iterator<Item = (&'n str, Kind)>) -> io::Result<()> {
     text.push_list(['{', '}'], raw, |text, (name, kind)| {
         text.push_quoted(name)?;
         write!(text, ":\"{kind}\"")
@@ -63,7 +63,7 @@ pub(super) fn push_types<'n>(text: &mut Text, raw: impl Iterator<Item = (&'n str
 }
 
 /// Appends a list of strings.
-pub(super) fn push_strings<'n>(text: &mut Text, strings: impl Iterator<Item = &'n str>) -> fmt::Result {
+pub(super) fn push_strings<'n>(text: &mut Text, strings: impl Iterator<Item = &'n str>) -> io::Result<()> {
     text.push_list(['[', ']'], strings, Text::push_quoted)
 }
 

@@ -4,7 +4,7 @@ use super::elements::{Blocks, Stored};
 use super::input::{Input, Place};
 use super::lists::{list_tensors, push_strings, push_types};
 use super::split::{Split, Values};
-use super::value::{self, Stop, Text, Type, UINT32};
+use super::value::{self, TOO_LONG, Text, Type, UINT32};
 use super::{
     ALIGNMENT, DEFAULT_ALIGNMENT, KEYS, Kind, MAGIC, MOST_DIMS, MOST_TENSORS, MOST_TEXT, PREFIX, TENSORS,
     TYPES, aligned, check_alignment,
@@ -15,7 +15,6 @@ use crate::source::{InTensor, Tensor, TensorSource, no_tensor};
 use crate::text::quoted;
 use crate::zip::Exact;
 use embedded_safetensors::Dtype;
-use std::fmt;
 use std::fs::File;
 use std::io::{self, Read};
 
@@ -183,10 +182,8 @@ impl Metadata {
             true => Text::new(room.ok_or_else(|| too_long(input))?),
             false => Text::without(),
         };
-        value::read(input, &mut text).map_err(|stop| match stop {
-            Stop::TooLong => too_long(input),
-            Stop::Failed(error) => error,
-        })?;
+        value::read(input, &mut text)
+            .map_err(|error| if error.kind() == TOO_LONG { too_long(input) } else { error })?;
         let text = text.into_string();
         if is_split {
             self.split.set(key, &text)?;
@@ -210,7 +207,7 @@ impl Metadata {
         Ok(format!("uint32:{alignment}"))
     }
 
-    fn list(&self, push: impl FnOnce(&mut Text) -> fmt::Result) -> io::Result<String> {
+    fn list(&self, push: impl FnOnce(&mut Text) -> io::Result<()>) -> io::Result<String> {
         let mut text = Text::new(self.left);
         let too_long = |_| beyond_limit("the lists of keys and of types of raw tensors are too long");
         push(&mut text).map_err(too_long).map(|()| text.into_string())

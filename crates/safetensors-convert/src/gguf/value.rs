@@ -2,7 +2,7 @@
 
 use super::DEEPEST;
 use super::input::Input;
-use std::fmt::{self, Write};
+use std::fmt;
 use std::io;
 
 /// What the bytes of a value mean.
@@ -62,6 +62,9 @@ impl Type {
     }
 }
 
+/// The kind of the error of a text that becomes longer than allowed.
+pub const TOO_LONG: io::ErrorKind = io::ErrorKind::StorageFull;
+
 /// A text of limited length; or none, if values are only validated.
 pub struct Text {
     text: String,
@@ -82,45 +85,56 @@ impl Text {
         self.text
     }
 
+    /// Appends a part, for `write!`.
+    ///
+    /// # Errors
+    /// [`TOO_LONG`].
+    pub fn write_fmt(&mut self, part: fmt::Arguments<'_>) -> io::Result<()> {
+        fmt::Write::write_fmt(self, part).map_err(|_| TOO_LONG.into())
+    }
+
     /// Appends items with commas between them, in brackets.
     pub fn push_list<T>(
         &mut self,
         [open, close]: [char; 2],
         items: impl Iterator<Item = T>,
-        mut push: impl FnMut(&mut Self, T) -> fmt::Result,
-    ) -> fmt::Result {
-        self.write_char(open)?;
+        mut push: impl FnMut(&mut Self, T) -> io::Result<()>,
+    ) -> io::Result<()> {
+        write!(self, "{open}")?;
         for (index, item) in items.enumerate() {
-            if index > 0 {
-                self.write_char(',')?;
-            }
+            self.push_comma(index as u64)?;
             push(self, item)?;
         }
-        self.write_char(close)
+        write!(self, "{close}")
+    }
+
+    /// Appends what is before the item with this index.
+    fn push_comma(&mut self, index: u64) -> io::Result<()> {
+        if index > 0 { write!(self, ",") } else { Ok(()) }
     }
 
     /// Appends bytes as hexadecimal digits.
-    fn push_hex(&mut self, bytes: &[u8]) -> fmt::Result {
+    fn push_hex(&mut self, bytes: &[u8]) -> io::Result<()> {
         bytes.iter().try_for_each(|byte| write!(self, "{byte:02x}"))
     }
 
     /// Appends a string as JSON has it.
-    pub fn push_quoted(&mut self, string: &str) -> fmt::Result {
-        self.write_char('"')?;
+    pub fn push_quoted(&mut self, string: &str) -> io::Result<()> {
+        write!(self, "\"")?;
         for part in string.split_inclusive(|character| matches!(character, '"' | '\\' | '\0'..='\x1f')) {
             let mut plain = part.chars();
             match plain.next_back() {
                 Some(last @ ('"' | '\\')) => write!(self, "{}\\{last}", plain.as_str())?,
                 Some('\n') => write!(self, "{}\\n", plain.as_str())?,
                 Some(last @ '\0'..='\x1f') => write!(self, "{}\\u{:04x}", plain.as_str(), u32::from(last))?,
-                _ => self.write_str(part)?,
+                _ => write!(self, "{part}")?,
             }
         }
-        self.write_char('"')
+        write!(self, "\"")
     }
 }
 
-impl Write for Text {
+impl fmt::Write for Text {
     /// Fails if the text becomes too long.
     fn write_str(&mut self, part: &str) -> fmt::Result {
         if let Some(left) = &mut self.left {
@@ -131,29 +145,11 @@ impl Write for Text {
     }
 }
 
-/// Why a value is not read.
-pub enum Stop {
-    TooLong,
-    Failed(io::Error),
-}
-
-impl From<fmt::Error> for Stop {
-    fn from(_: fmt::Error) -> Self {
-        Self::TooLong
-    }
-}
-
-impl From<io::Error> for Stop {
-    fn from(error: io::Error) -> Self {
-        Self::Failed(error)
-    }
-}
-
 /// Reads a value, and writes its type and its text.
 ///
 /// # Errors
 /// The value is not sound; or the text is longer than allowed.
-pub fn read(input: &mut Input<'_>, text: &mut Text) -> Result<(), Stop> {
+pub fn read(input: &mut Input<'_>, text: &mut Text) -> io::Result<()> {
     let kind = Type::read(input)?;
     if kind.class != Class::String {
         write!(text, "{}:", kind.name)?;
@@ -161,80 +157,75 @@ pub fn read(input: &mut Input<'_>, text: &mut Text) -> Result<(), Stop> {
     }
     let string = read_string(input, text)?;
     match str::from_utf8(&string) {
-        Ok(string) => write!(text, "string:{string}")?,
+        Ok(string) => write!(text, "string:{string}"),
         Err(_) => {
-            text.write_str("string-hex:")?;
-            text.push_hex(&string)?;
+            write!(text, "string-hex:")?;
+            text.push_hex(&string)
         }
     }
-    Ok(())
 }
 
 /// Reads a value in so many arrays, and this one if it is one. Strings are those of arrays.
-fn read_typed(input: &mut Input<'_>, kind: Type, depth: usize, text: &mut Text) -> Result<(), Stop> {
+fn read_typed(input: &mut Input<'_>, kind: Type, depth: usize, text: &mut Text) -> io::Result<()> {
     match kind.class {
         Class::Array if depth > DEEPEST => {
-            return Err(input.place.beyond(format!("its arrays are more than {DEEPEST} deep")).into());
+            Err(input.place.beyond(format!("its arrays are more than {DEEPEST} deep")))
         }
-        Class::Array => read_array(input, depth, text)?,
+        Class::Array => read_array(input, depth, text),
         Class::String => {
             let string = read_string(input, text)?;
             match str::from_utf8(&string) {
-                Ok(string) => text.push_quoted(string)?,
-                Err(_) => text.push_hex(&string)?,
+                Ok(string) => text.push_quoted(string),
+                Err(_) => text.push_hex(&string),
             }
         }
-        _ => read_number(input, kind, text)?,
+        _ => read_number(input, kind, text),
     }
-    Ok(())
 }
 
-fn read_array(input: &mut Input<'_>, depth: usize, text: &mut Text) -> Result<(), Stop> {
+fn read_array(input: &mut Input<'_>, depth: usize, text: &mut Text) -> io::Result<()> {
     let (kind, count) = (Type::read(input)?, input.u64()?);
     let (name, rest) = (kind.name, input.left());
     if count > rest / u64::from(kind.least) {
         let claim = format!("an array claims {count} items of type {name}");
-        return Err(input.place.unsound(format!("{claim}, which do not fit the {rest} bytes left")).into());
+        return Err(input.place.unsound(format!("{claim}, which do not fit the {rest} bytes left")));
     }
     write!(text, "{name}[")?;
     for index in 0..count {
-        if index > 0 {
-            text.write_char(',')?;
-        }
+        text.push_comma(index)?;
         read_typed(input, kind, depth + 1, text)?;
     }
-    Ok(text.write_char(']')?)
+    write!(text, "]")
 }
 
 /// Reads a string; one that the text has no room for is not stored.
-fn read_string(input: &mut Input<'_>, text: &Text) -> Result<Vec<u8>, Stop> {
+fn read_string(input: &mut Input<'_>, text: &Text) -> io::Result<Vec<u8>> {
     let len = input.string_len()?;
     match text.left {
-        None => Ok(input.skip(len).map(|()| Vec::new())?),
-        Some(left) if len > left as u64 => Err(Stop::TooLong),
-        Some(_) => Ok(input.string(len)?),
+        None => input.skip(len).map(|()| Vec::new()),
+        Some(left) if len > left as u64 => Err(TOO_LONG.into()),
+        Some(_) => input.string(len),
     }
 }
 
-fn read_number(input: &mut Input<'_>, kind: Type, text: &mut Text) -> Result<(), Stop> {
+fn read_number(input: &mut Input<'_>, kind: Type, text: &mut Text) -> io::Result<()> {
     if text.left.is_none() && kind.class != Class::Bool {
-        return Ok(input.skip(kind.least.into())?);
+        return input.skip(kind.least.into());
     }
     let bits = input.word(kind.least)?;
     let single = f32::from_bits(u32::try_from(bits).unwrap_or_default());
     let double = f64::from_bits(bits);
     match (kind.class, kind.least) {
-        (Class::Signed, _) => write!(text, "{}", (bits << kind.shift()).cast_signed() >> kind.shift())?,
-        (Class::Float, 4) if single.is_nan() => write!(text, "0x{bits:08x}")?,
-        (Class::Float, 4) => write!(text, "{single:?}")?,
-        (Class::Float, _) if double.is_nan() => write!(text, "0x{bits:016x}")?,
-        (Class::Float, _) => write!(text, "{double:?}")?,
+        (Class::Signed, _) => write!(text, "{}", (bits << kind.shift()).cast_signed() >> kind.shift()),
+        (Class::Float, 4) if single.is_nan() => write!(text, "0x{bits:08x}"),
+        (Class::Float, 4) => write!(text, "{single:?}"),
+        (Class::Float, _) if double.is_nan() => write!(text, "0x{bits:016x}"),
+        (Class::Float, _) => write!(text, "{double:?}"),
         (Class::Bool, _) if bits > 1 => {
             let reason = format!("a boolean is 0 or 1, but this one is {bits}");
-            return Err(input.place.unsound(reason).into());
+            Err(input.place.unsound(reason))
         }
-        (Class::Bool, _) => write!(text, "{}", bits == 1)?,
-        _ => write!(text, "{bits}")?,
+        (Class::Bool, _) => write!(text, "{}", bits == 1),
+        _ => write!(text, "{bits}"),
     }
-    Ok(())
 }
