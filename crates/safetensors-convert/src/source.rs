@@ -111,6 +111,17 @@ impl Piece {
     }
 }
 
+/// Returns a stream of the pieces that `make` makes: an empty one at the end.
+pub(crate) fn pieces(make: impl FnMut(&mut Vec<u8>) -> io::Result<()>) -> impl Read {
+    struct Pieces<M>(Piece, M);
+    impl<M: FnMut(&mut Vec<u8>) -> io::Result<()>> Read for Pieces<M> {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            self.0.read(buffer, &mut self.1)
+        }
+    }
+    Pieces(Piece::default(), make)
+}
+
 /// A reader of elements whose errors name the tensor.
 pub(crate) struct InTensor<'t, R> {
     pub source: R,

@@ -1,6 +1,6 @@
 //! Opens files.
 
-use super::elements::{Blocks, Stored};
+use super::elements::{Stored, blocks};
 use super::input::{Input, Place};
 use super::lists::{list_tensors, push_strings, push_types};
 use super::split::{Split, Values};
@@ -10,7 +10,7 @@ use super::{
     TYPES, aligned, check_alignment,
 };
 use crate::error::{beyond_limit, unsound};
-use crate::numpy::Swapped;
+use crate::numpy::swapped;
 use crate::source::{InTensor, Tensor, TensorSource, no_tensor};
 use crate::text::quoted;
 use crate::zip::Exact;
@@ -95,10 +95,10 @@ impl TensorSource for Gguf {
         let (tensor, stored) = found.ok_or_else(no_tensor)?;
         let source = Exact::new(&self.file, stored.at, stored.len);
         let source: Box<dyn Read> = match (stored.kind.dtype(), self.is_big) {
-            (Some(dtype), true) => Box::new(Swapped::of(dtype, source)),
+            (Some(dtype), true) => Box::new(swapped(dtype, source)),
             (Some(_), false) => Box::new(source),
             (None, false) if self.is_raw => Box::new(source),
-            (None, _) => Box::new(Blocks::new(source, stored.kind, self.is_big, self.is_raw)),
+            (None, _) => Box::new(blocks(source, stored.kind, self.is_big, self.is_raw)),
         };
         Ok(Box::new(InTensor { source, name: &tensor.name }))
     }

@@ -1,6 +1,6 @@
 //! Files of numpy as sources of tensors, with their bytes in the order of safetensors.
 
-use super::{Header, Order, Swapped};
+use super::{Header, Order, swapped};
 use crate::error::{unsound, within};
 use crate::source::no_tensor;
 use crate::strided::{Strided, fortran, is_contiguous};
@@ -109,7 +109,7 @@ impl TensorSource for Arrays {
         let (tensor, layout) = self.tensors.get(index).zip(self.layouts.get(index)).ok_or_else(no_tensor)?;
         let elements = self.elements(tensor, layout)?;
         Ok(match layout.order {
-            Order::Big => Box::new(Swapped::of(tensor.dtype, elements)),
+            Order::Big => Box::new(swapped(tensor.dtype, elements)),
             Order::Little | Order::Raw => elements,
         })
     }

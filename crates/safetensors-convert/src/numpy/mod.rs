@@ -12,4 +12,4 @@ mod swapped;
 
 pub use arrays::Arrays;
 pub use header::{Header, Order};
-pub use swapped::Swapped;
+pub(crate) use swapped::swapped;

@@ -4,7 +4,7 @@ use super::path::{index_of, with_suffix};
 use super::scan::{Data, Scan};
 use super::stored::{Joined, Place};
 use crate::error::unsound;
-use crate::numpy::Swapped;
+use crate::numpy::swapped;
 use crate::source::{InTensor, at, no_tensor};
 use crate::text::quoted;
 use crate::{Tensor, TensorSource};
@@ -94,7 +94,7 @@ impl TensorSource for Checkpoint {
         };
         let source = InTensor { source, name: &tensor.name };
         Ok(match self.is_big_endian {
-            true => Box::new(Swapped::of(tensor.dtype, source)),
+            true => Box::new(swapped(tensor.dtype, source)),
             false => Box::new(source),
         })
     }

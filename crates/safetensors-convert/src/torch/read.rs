@@ -4,7 +4,7 @@ use super::rebuild::{View, width};
 use super::spool::Spool;
 use super::store::{Kind, Storage, Store};
 use crate::error::unsound;
-use crate::numpy::Swapped;
+use crate::numpy::swapped;
 use crate::strided::Strided;
 use crate::zip::{Contents, Entry, Exact, open_contents, open_entry};
 use std::fs::File;
@@ -56,7 +56,7 @@ impl Bytes {
             }
         };
         match view.is_big || (self.is_big && is_of_archive) {
-            true => Ok(Box::new(Swapped::of(view.dtype, elements))),
+            true => Ok(Box::new(swapped(view.dtype, elements))),
             false => Ok(elements),
         }
     }
