@@ -82,16 +82,9 @@ impl TensorSource for Checkpoint {
             return Err(no_tensor());
         };
         let Data { axis, first, count } = *data;
-        let mut pieces = self.pieces(first, count);
-        let source: Box<dyn Read + '_> = if count > 1 {
-            let before = tensor.dims.iter().zip(0..axis).map(|(dim, _)| *dim);
-            // Validated to fit, but for a tensor without elements.
-            Box::new(Joined::new(pieces, before.fold(1, u64::saturating_mul)))
-        } else if let Some((file, place)) = pieces.next() {
-            Box::new(place.open(file))
-        } else {
-            Box::new(io::empty())
-        };
+        let before = tensor.dims.iter().zip(0..axis).map(|(dim, _)| *dim);
+        // Validated to fit, but for a tensor without elements.
+        let source = Joined::new(self.pieces(first, count), before.fold(1, u64::saturating_mul));
         let source = InTensor { source, name: &tensor.name };
         Ok(match self.is_big_endian {
             true => Box::new(swapped(tensor.dtype, source)),

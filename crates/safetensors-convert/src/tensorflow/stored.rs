@@ -19,13 +19,13 @@ pub struct Place {
 
 impl Place {
     /// Opens the bytes in their file. The last one is returned only if the checksum is right.
-    pub fn open(self, file: &File) -> Checked<'_> {
+    fn open(self, file: &File) -> Checked<'_> {
         Checked { source: Part::new(file, self.at, self.size), place: self, left: self.size, crc: 0 }
     }
 }
 
 /// Bytes whose checksum is computed while they are read.
-pub struct Checked<'f> {
+struct Checked<'f> {
     source: Part<'f>,
     place: Place,
     left: u64,
@@ -59,7 +59,7 @@ impl Read for Checked<'_> {
     }
 }
 
-/// The bytes of slices along one axis. From each in turn a run of bytes is taken, as often as the axes
+/// The bytes of a tensor: those of one place, or of slices along one axis. From each in turn a run of bytes is taken, as often as the axes
 /// before that one say.
 pub struct Joined<'f> {
     /// The pieces that have runs left, in the order of these.
