@@ -13,10 +13,9 @@ const POINT: usize = 4;
 /// The entries of a block, read from front to end.
 pub struct Block<'b> {
     entries: &'b [u8],
-    /// The entries that follow, the next restart point, and those after it.
+    /// The entries and the restart points that follow.
     rest: &'b [u8],
-    point: Option<usize>,
-    points: std::slice::Chunks<'b, u8>,
+    points: &'b [u8],
     /// The key of the last entry.
     key: Vec<u8>,
 }
@@ -32,24 +31,21 @@ impl<'b> Block<'b> {
             let len = rest.len();
             return Err(format!("it claims {number} restart points, which do not fit its {len} bytes"));
         };
-        let points = points.chunks(POINT);
-        let mut block = Self { entries, rest: entries, points, point: None, key: Vec::new() };
-        block.next_point();
-        if block.point != Some(0) {
-            return Err("its first restart point is not its first entry".into());
+        let block = Self { entries, rest: entries, points, key: Vec::new() };
+        match block.point() {
+            Some(0) => Ok(block),
+            _ => Err("its first restart point is not its first entry".into()),
         }
-        Ok(block)
     }
 
     /// Returns the value of the next entry. Its key is then [`key`](Self::key).
     pub fn next(&mut self) -> Result<Option<&'b [u8]>, Reason> {
         if self.rest.is_empty() {
             // A block without entries has one restart point, too.
-            let is_expected = self.entries.is_empty() && self.points.len() == 0;
-            if self.point.is_some() && !is_expected {
-                return Err("a restart point is not the offset of an entry".into());
-            }
-            return Ok(None);
+            return match self.points.len() > if self.entries.is_empty() { POINT } else { 0 } {
+                true => Err("a restart point is not the offset of an entry".into()),
+                false => Ok(None),
+            };
         }
         let at = self.entries.len() - self.rest.len();
         self.entry(at).map(Some).map_err(|reason| format!("entry at byte {at} of the block: {reason}"))
@@ -80,22 +76,21 @@ impl<'b> Block<'b> {
     }
 
     fn check_point(&mut self, at: usize, shared: u64) -> Result<(), Reason> {
-        match self.point {
+        match self.point() {
             Some(point) if point < at => Err("a restart point is not the offset of an entry".into()),
-            Some(point) if point == at => {
-                self.next_point();
-                if shared > 0 {
-                    return Err("it is a restart point, but shares bytes with the key before it".into());
-                }
+            Some(point) if point == at && shared > 0 => {
+                Err("it is a restart point, but shares bytes with the key before it".into())
+            }
+            point => {
+                self.points = &self.points[if point == Some(at) { POINT } else { 0 }..];
                 Ok(())
             }
-            _ => Ok(()),
         }
     }
 
-    fn next_point(&mut self) {
-        let next = self.points.next().and_then(|point| point.first_chunk::<POINT>());
-        // A point that does not fit a `usize` is beyond the entries.
-        self.point = next.map(|point| usize::try_from(u32::from_le_bytes(*point)).unwrap_or(usize::MAX));
+    /// Returns the next restart point; one that does not fit a `usize` is beyond the entries.
+    fn point(&self) -> Option<usize> {
+        let point = u32::from_le_bytes(*self.points.first_chunk()?);
+        Some(usize::try_from(point).unwrap_or(usize::MAX))
     }
 }
