@@ -30,7 +30,8 @@ fn type_of(name: &str) -> Result<Type, String> {
     Type::of_name(name).ok_or_else(|| format!("{} is not a type", quoted(name)))
 }
 
-fn string(bytes: &[u8], out: &mut Vec<u8>) {
+/// Appends a string after its length.
+pub fn string(bytes: &[u8], out: &mut Vec<u8>) {
     out.extend((bytes.len() as u64).to_le_bytes());
     out.extend(bytes);
 }

@@ -4,9 +4,7 @@ use super::input::Place;
 use std::io;
 
 /// The keys of a file's number, of the number of files, and of that of the tensors in all of them.
-const NUMBER: &str = "split.no";
-const COUNT: &str = "split.count";
-const TENSORS: &str = "split.tensors.count";
+const KEYS: [&str; 3] = ["split.no", "split.count", "split.tensors.count"];
 
 /// The place of a file among those of a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,7 +24,7 @@ pub struct Values([Option<u64>; 3]);
 impl Values {
     /// Whether a key is one of them.
     pub fn have(key: &str) -> bool {
-        [NUMBER, COUNT, TENSORS].contains(&key)
+        KEYS.contains(&key)
     }
 
     /// Stores the value of one of them, which has this text.
@@ -35,13 +33,8 @@ impl Values {
         let (kind, digits) = text.split_once(':').unwrap_or_default();
         let value = digits.parse().ok().filter(|_| kind.contains("int"));
         let value = value.ok_or_else(|| invalid("it is not a positive integer"))?;
-        let Self([number, count, tensors]) = self;
-        let place = match key {
-            NUMBER => number,
-            COUNT => count,
-            _ => tensors,
-        };
-        match place.replace(value) {
+        let place = self.0.iter_mut().zip(KEYS).find(|(_, own)| *own == key);
+        match place.and_then(|(place, _)| place.replace(value)) {
             Some(_) => Err(invalid("the key is duplicate")),
             None => Ok(()),
         }
@@ -55,7 +48,7 @@ impl Values {
             }
             [_, Some(count @ 1..), _] => {
                 let reason = format!("it is not the number of one of {count} files");
-                Err(Place::Value(NUMBER.to_owned()).unsound(reason))
+                Err(Place::Value(KEYS[0].to_owned()).unsound(reason))
             }
             _ => Ok(None),
         }

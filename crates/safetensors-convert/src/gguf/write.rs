@@ -117,30 +117,28 @@ impl<'a> Plan<'a> {
     /// Writes everything before the data of the first tensor.
     fn write_header(&self, sink: &mut impl Write) -> io::Result<()> {
         let mut sink = Counted::new(sink);
-        sink.write_all(&MAGIC)?;
-        sink.write_all(&3u32.to_le_bytes())?;
-        sink.write_all(&(self.tensors.len() as u64).to_le_bytes())?;
-        sink.write_all(&(self.pairs.len() as u64).to_le_bytes())?;
-        let mut bytes = Vec::new();
+        let counts = [self.tensors.len(), self.pairs.len()].map(|count| (count as u64).to_le_bytes());
+        let mut bytes = [&MAGIC[..], &3u32.to_le_bytes(), counts.as_flattened()].concat();
         for (key, text) in &self.pairs {
-            bytes.clear();
-            write_string(&mut sink, key)?;
+            parse::string(key.as_bytes(), &mut bytes);
             let invalid = |reason: String| Place::Value(format!("{PREFIX}{key}")).unsound(reason);
             parse::value(text, &mut bytes).map_err(invalid)?;
             sink.write_all(&bytes)?;
+            bytes.clear();
         }
-        let mut at = 0;
+        let mut at = 0u64;
         for ((tensor, (kind, _)), end) in self.tensors.iter().zip(&self.stored).zip(self.offsets()) {
-            write_string(&mut sink, tensor.name())?;
+            parse::string(tensor.name().as_bytes(), &mut bytes);
             // Fits: the number of dims is limited.
-            sink.write_all(&u32::try_from(tensor.dims().len()).unwrap_or(u32::MAX).to_le_bytes())?;
-            for dim in dims(tensor, *kind) {
-                sink.write_all(&dim.to_le_bytes())?;
-            }
-            sink.write_all(&kind.number().to_le_bytes())?;
-            sink.write_all(&u64::to_le_bytes(at))?;
+            bytes.extend(u32::try_from(tensor.dims().len()).unwrap_or(u32::MAX).to_le_bytes());
+            bytes.extend(dims(tensor, *kind).flat_map(u64::to_le_bytes));
+            bytes.extend(kind.number().to_le_bytes());
+            bytes.extend(at.to_le_bytes());
+            sink.write_all(&bytes)?;
+            bytes.clear();
             at = end?;
         }
+        sink.write_all(&bytes)?;
         pad(sink.count, self.alignment, &mut sink)
     }
 }
@@ -220,11 +218,6 @@ fn alignment(metadata: &[(String, String)]) -> io::Result<u32> {
     let number = number
         .ok_or_else(|| place.unsound(format!("{} is not an uint32 that is a power of two", quoted(text))))?;
     check_alignment(number).map(|()| number).map_err(|reason| place.beyond(reason))
-}
-
-fn write_string(sink: &mut impl Write, text: &str) -> io::Result<()> {
-    sink.write_all(&(text.len() as u64).to_le_bytes())?;
-    sink.write_all(text.as_bytes())
 }
 
 /// Writes the padding after this many bytes.
