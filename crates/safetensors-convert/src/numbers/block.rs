@@ -24,8 +24,8 @@ macro_rules! blocks {
                 $float::from_bits(((exponent + $bias).unsigned_abs() as $bits) << $mantissa)
             }
 
-            /// The last bit of a sum with this number is 1.
-            const UNIT: $float = power($mantissa) * 1.5;
+            /// The last bit of a sum with this number is 1: it is rounded to an integer.
+            pub const UNIT: $float = power($mantissa) * 1.5;
 
             /// A float with a shorter mantissa.
             struct ToFloat {

@@ -1,6 +1,6 @@
 //! Symmetric quantisation: integers from -127 to 127, multiplied by a common scale.
 
-use super::block::{BLOCK, double};
+use super::block::{BLOCK, double, double::UNIT};
 use super::decode::Decoder;
 use super::{Report, Scales, wide};
 use embedded_safetensors::Dtype;
@@ -11,9 +11,6 @@ const STEPS: f64 = 127.0;
 
 /// Steps from here on are clamped.
 const CLAMPED: f64 = 127.5;
-
-/// A sum with this number is rounded to an integer, which is in its last bits.
-const UNIT: f64 = f64::from_bits((1023 + 52) << 52 | 1 << 51);
 
 /// The largest magnitude of some numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
