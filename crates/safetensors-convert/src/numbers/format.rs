@@ -213,6 +213,7 @@ fn scaled(number: u64, exponent: i32) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::{Exact, Format, Number, Rounded};
+    use crate::samples::noise;
     use embedded_safetensors::Dtype;
 
     fn finite(dtype: Dtype, number: impl Into<Number>) -> u64 {
@@ -222,23 +223,14 @@ mod tests {
         }
     }
 
-    /// Compares with the compiler's own rounding.
+    /// Compares with the compiler's own rounding, as the tests of chunks do for floats.
     #[test]
-    #[allow(clippy::cast_possible_truncation)]
-    fn singles_are_rounded_as_by_the_compiler() {
-        let mut state = 1u64;
-        for _ in 0..100_000 {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            let exponent = 800 + state % 300;
-            let float = f64::from_bits(state & 0x800F_FFFF_FFFF_FFFF | exponent << 52);
-            let single = float as f32;
-            if single.is_finite() {
-                assert_eq!(finite(Dtype::F32, float), u64::from(single.to_bits()), "{float:e}");
-                assert_eq!(finite(Dtype::F64, float), float.to_bits());
-            }
-            let integer = state.cast_signed() >> (state % 60);
+    fn integers_are_rounded_as_by_the_compiler() {
+        for bytes in noise(800_000, 1).as_chunks().0 {
+            let bits = u64::from_le_bytes(*bytes);
+            let integer = bits.cast_signed() >> (bits % 60);
             assert_eq!(finite(Dtype::F32, integer), u64::from((integer as f32).to_bits()));
-            assert_eq!(finite(Dtype::F64, state), (state as f64).to_bits());
+            assert_eq!(finite(Dtype::F64, bits), (bits as f64).to_bits());
         }
     }
 
