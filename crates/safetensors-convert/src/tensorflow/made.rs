@@ -120,12 +120,14 @@ pub struct Made {
     pub pairs: Vec<(Vec<u8>, Vec<u8>)>,
     /// The bytes of each data file.
     pub shards: Vec<Vec<u8>>,
+    filled: usize,
 }
 
 impl Made {
     /// Creates a checkpoint with so many data files.
     pub fn new(shards: usize) -> Self {
-        Self { pairs: vec![(vec![], header(shards as u64, 0))], shards: vec![Vec::new(); shards] }
+        let pairs = vec![(vec![], header(shards as u64, 0))];
+        Self { pairs, shards: vec![Vec::new(); shards], filled: 0 }
     }
 
     /// Creates a checkpoint with a variable `v` of bytes, and its slices.
@@ -147,22 +149,18 @@ impl Made {
         self
     }
 
-    /// Adds a tensor with these bytes to the first data file.
+    /// Adds a tensor with these bytes to the data file that is filled.
     pub fn tensor(&mut self, key: impl Into<Vec<u8>>, dtype: u64, dims: &[u64], bytes: &[u8]) -> &mut Self {
-        self.in_shard(0, key, dtype, dims, bytes)
+        let (number, shard) = (self.filled as u64, &mut self.shards[self.filled]);
+        let offset = shard.len() as u64;
+        shard.extend_from_slice(bytes);
+        self.pair(key, entry(dtype, dims, number, offset, bytes))
     }
 
-    pub fn in_shard(
-        &mut self,
-        shard: usize,
-        key: impl Into<Vec<u8>>,
-        dtype: u64,
-        dims: &[u64],
-        bytes: &[u8],
-    ) -> &mut Self {
-        let offset = self.shards[shard].len() as u64;
-        self.shards[shard].extend_from_slice(bytes);
-        self.pair(key, entry(dtype, dims, shard as u64, offset, bytes))
+    /// Fills another data file from now on.
+    pub fn fill(&mut self, shard: usize) -> &mut Self {
+        self.filled = shard;
+        self
     }
 
     /// Returns the index, with so many keys to a block.
