@@ -95,14 +95,13 @@ const LONGEST_NAME: u64 = 65_535;
 /// The deepest arrays of arrays.
 const DEEPEST: usize = 64;
 
-/// Returns why an alignment is beyond the limit, if it is.
-fn check_alignment(alignment: u32) -> Result<(), String> {
-    match alignment > LARGEST_ALIGNMENT {
-        true => {
-            Err(format!("the alignment {alignment} is too large, at most {LARGEST_ALIGNMENT} is supported"))
-        }
-        false => Ok(()),
+/// Checks that an alignment in this place is not beyond the limit.
+fn check_alignment(alignment: u32, place: &input::Place) -> std::io::Result<()> {
+    if alignment <= LARGEST_ALIGNMENT {
+        return Ok(());
     }
+    let most = LARGEST_ALIGNMENT;
+    Err(place.beyond(format!("the alignment {alignment} is too large, at most {most} is supported")))
 }
 
 /// Returns the next multiple of an alignment.

@@ -161,10 +161,8 @@ impl Metadata {
                 self.pairs.push((PREFIX.to_owned() + &key, text));
             }
         }
-        let mut keys: Vec<&str> = self.pairs.iter().map(|(key, _)| &key[PREFIX.len()..]).collect();
-        keys.sort_unstable();
-        match keys.windows(2).find(|pair| pair[0] == pair[1]) {
-            Some(pair) => Err(Place::Value(pair[0].to_owned()).unsound("the key is duplicate")),
+        match duplicate(self.pairs.iter().map(|(key, _)| &key[PREFIX.len()..])) {
+            Some(key) => Err(Place::Value(key.to_owned()).unsound("the key is duplicate")),
             None => Ok(()),
         }
     }
@@ -200,7 +198,7 @@ impl Metadata {
         if !alignment.is_power_of_two() {
             return Err(input.place.unsound(format!("{alignment} is not a power of two")));
         }
-        check_alignment(alignment).map_err(|reason| input.place.beyond(reason))?;
+        check_alignment(alignment, &input.place)?;
         if self.alignment.replace(alignment).is_some() {
             return Err(input.place.unsound("the key is duplicate"));
         }
@@ -293,23 +291,25 @@ fn place(tensors: &[Tensor], stored: &mut [Stored], input: &Input<'_>, alignment
 
 /// Checks that no two tensors have the same name, or share bytes.
 fn check_tensors(tensors: &[Tensor], stored: &[Stored]) -> io::Result<()> {
-    let name = |index: u32| tensors.get(index as usize).map_or("", |tensor| tensor.name.as_str());
-    let range = |index: u32| {
-        stored.get(index as usize).map_or((0, 0), |stored| (stored.at, stored.at.saturating_add(stored.len)))
-    };
-    // Fits: the number of tensors is limited.
-    let mut order: Vec<u32> = (0..u32::try_from(tensors.len()).unwrap_or(u32::MAX)).collect();
-    order.sort_unstable_by_key(|&index| name(index));
-    if let Some(pair) = order.windows(2).find(|pair| name(pair[0]) == name(pair[1])) {
-        return Err(Place::Tensor(name(pair[0]).to_owned()).unsound("the name is duplicate"));
+    let names = tensors.iter().map(|tensor| tensor.name.as_str());
+    if let Some(name) = duplicate(names.clone()) {
+        return Err(Place::Tensor(name.to_owned()).unsound("the name is duplicate"));
     }
-    order.retain(|&index| range(index).0 < range(index).1);
-    order.sort_unstable_by_key(|&index| range(index));
-    match order.windows(2).find(|pair| range(pair[1]).0 < range(pair[0]).1) {
+    let ranges = stored.iter().zip(names).filter(|(stored, _)| stored.len > 0);
+    let mut ranges: Vec<_> = ranges.map(|(stored, name)| (stored.at, stored.len, name)).collect();
+    ranges.sort_unstable();
+    match ranges.windows(2).find(|pair| pair[1].0 < pair[0].0.saturating_add(pair[0].1)) {
         Some(pair) => {
-            let (first, second) = (quoted(name(pair[0])), quoted(name(pair[1])));
+            let (first, second) = (quoted(pair[0].2), quoted(pair[1].2));
             Err(unsound(format!("tensors {first} and {second} share bytes")))
         }
         None => Ok(()),
     }
+}
+
+/// Returns a name that is there several times: the first one in alphabetical order.
+fn duplicate<'n>(names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+    let mut names: Vec<&str> = names.collect();
+    names.sort_unstable();
+    names.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0])
 }

@@ -217,7 +217,7 @@ fn alignment(metadata: &[(String, String)]) -> io::Result<u32> {
     let number = number.filter(|alignment: &u32| alignment.is_power_of_two());
     let number = number
         .ok_or_else(|| place.unsound(format!("{} is not an uint32 that is a power of two", quoted(text))))?;
-    check_alignment(number).map(|()| number).map_err(|reason| place.beyond(reason))
+    check_alignment(number, &place).map(|()| number)
 }
 
 /// Writes the padding after this many bytes.
