@@ -113,26 +113,3 @@ fn for_each<'t>(
     }
     Ok(())
 }
-
-#[cfg(test)]
-mod tests {
-    use super::{Kind, RawTypes};
-
-    #[test]
-    fn types_are_read_as_they_are_written() {
-        let names = ["b", "a\"\n", "c"];
-        let raw = [(names[1], Kind::Q4_0), (names[0], Kind::Q8_0)];
-        let text = RawTypes::list(raw.into_iter()).expect("two are raw");
-        assert_eq!(text, r#"{"a\"\n":"Q4_0","b":"Q8_0"}"#);
-        for (tensors, kinds, unknown) in [
-            (&names[..], &[Some(Kind::Q8_0), Some(Kind::Q4_0), None][..], None),
-            (&names[2..], &[None], Some("b")),
-        ] {
-            let types = RawTypes::read(&text, tensors.len(), |index| tensors[index]).expect("a list");
-            assert_eq!((&types.kinds[..], types.unknown.as_deref()), (kinds, unknown));
-        }
-        assert_eq!(RawTypes::list(std::iter::empty()), None);
-        let error = RawTypes::read(r#"{"t":"Q4_0","t":"Q4_1"}"#, 1, |_| "t").expect_err("two types");
-        assert_eq!(error, "tensor \"t\" has two types");
-    }
-}

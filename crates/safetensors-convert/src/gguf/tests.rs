@@ -1,7 +1,7 @@
 //! Files that are sound, and files that are not.
 
 use super::quants::{dequantise, is_supported};
-use super::{Gguf, Kind, Options, Plan, Split, TYPES, Writer, sort_tensors};
+use super::{Gguf, Kind, Options, Plan, RawTypes, Split, TYPES, Writer, sort_tensors};
 use crate::samples::{file, noise, read};
 use crate::source::{Tensor, TensorSource};
 use embedded_safetensors::Dtype;
@@ -144,6 +144,8 @@ fn tensors_and_metadata_are_read() {
     assert_eq!(elements(&raw, 1), noise(128, 0)[32..104]);
     let types = (TYPES.to_owned(), r#"{"blocks":"Q4_0"}"#.to_owned());
     assert_eq!(raw.metadata().last(), Some(&types));
+    assert_eq!(RawTypes::list([("blocks", Kind::Q4_0)].into_iter()), Some(types.1));
+    assert_eq!(RawTypes::list(std::iter::empty()), None);
     assert_eq!(open(&bytes, &PLAIN).expect("sound").metadata(), []);
 }
 
@@ -399,6 +401,7 @@ fn what_cannot_be_written_is_rejected() {
         (of(Dtype::F32, &[1; 9]), "9 dims, at most 8"),
         (of(Dtype::F64, &[1 << 62, 2]), "64 bits"),
         (types(r#"{"t":"Q4_0"}"#), "its rows have 20 bytes, but blocks of Q4_0 have 18"),
+        (types(r#"{"t":"Q4_1","t":"Q4_1"}"#), "tensor \"t\" has two types"),
         (types(r#"{"t":"F32"}"#), "the type of tensor \"t\" is not quantised"),
         (types(r#"{"t":"Q4_1","u":"Q4_1"}"#), "no tensor has the name \"u\""),
         ((Dtype::F32, &[1][..], TYPES, r#"{"t":"Q4_0"}"#), "blocks of Q4_0 are U8"),
