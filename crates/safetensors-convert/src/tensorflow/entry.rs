@@ -70,38 +70,29 @@ fn check_version(message: &[u8]) -> Result<(), Reason> {
     Ok(())
 }
 
-/// The dtype of an entry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// One that safetensors has.
-    Known(Dtype),
-    /// Texts.
-    String,
-}
-
 /// The dtypes in the order of their numbers, from 1: by their names in safetensors, or else in TensorFlow.
 /// The last one has a byte for each element, unlike F4.
 const DTYPES: &str = "F32 F64 I32 U8 I16 I8 DT_STRING C64 I64 BOOL DT_QINT8 DT_QUINT8 DT_QINT32 BF16 \
     DT_QINT16 DT_QUINT16 U16 DT_COMPLEX128 F16 DT_RESOURCE DT_VARIANT U32 U64 F8_E5M2 F8_E4M3 F8_E4M3FNUZ \
     DT_FLOAT8_E4M3B11FNUZ F8_E5M2FNUZ DT_INT4 DT_UINT4 DT_INT2 DT_UINT2 DT_FLOAT4_E2M1FN";
 
-impl Kind {
-    fn of(number: u64) -> Result<Self, Reason> {
-        let index = number.checked_sub(1).and_then(|index| usize::try_from(index).ok());
-        let name = index.and_then(|index| DTYPES.split(' ').nth(index));
-        match name.map(|name| (name, Dtype::from_name(name.as_bytes()))) {
-            Some((_, Some(dtype))) => Ok(Self::Known(dtype)),
-            Some(("DT_STRING", _)) => Ok(Self::String),
-            Some((name, _)) => Err(format!("its dtype is {name}, which safetensors does not have")),
-            None => Err(format!("its dtype has the unknown number {number}")),
-        }
+/// Returns the dtype with a number; `None` for texts.
+fn dtype_of(number: u64) -> Result<Option<Dtype>, Reason> {
+    let index = number.checked_sub(1).and_then(|index| usize::try_from(index).ok());
+    let name = index.and_then(|index| DTYPES.split(' ').nth(index));
+    match name.map(|name| (name, Dtype::from_name(name.as_bytes()))) {
+        Some((_, Some(dtype))) => Ok(Some(dtype)),
+        Some(("DT_STRING", _)) => Ok(None),
+        Some((name, _)) => Err(format!("its dtype is {name}, which safetensors does not have")),
+        None => Err(format!("its dtype has the unknown number {number}")),
     }
 }
 
 /// What an index says of a tensor.
 #[derive(Debug)]
 pub struct Entry<'b> {
-    pub kind: Kind,
+    /// The dtype; `None` for texts.
+    pub dtype: Option<Dtype>,
     pub dims: Vec<u64>,
     pub place: Place,
     /// Whether its bytes are those of slices, which have entries of their own.
@@ -120,10 +111,10 @@ impl<'b> Entry<'b> {
             ("size", Value::count),
             ("crc32c", Value::fixed32),
         ];
-        let [kind, shape, shard, at, size, crc] = known(message, fields)?.map(Option::unwrap_or_default);
+        let [dtype, shape, shard, at, size, crc] = known(message, fields)?.map(Option::unwrap_or_default);
         let place = Place { shard: shard.small(), crc: crc.small(), at: at.number, size: size.number };
         let is_sliced = Fields(message).any(|field| matches!(field, Ok((7, _))));
-        Ok(Self { kind: Kind::of(kind.number)?, dims: dims(shape.bytes)?, place, is_sliced, message })
+        Ok(Self { dtype: dtype_of(dtype.number)?, dims: dims(shape.bytes)?, place, is_sliced, message })
     }
 
     /// Returns the messages of its slices, whose fields were read without an error.
@@ -138,8 +129,8 @@ impl<'b> Entry<'b> {
         if shard >= shards {
             return Err(format!("it is in data file {shard}, but there are only {shards}"));
         }
-        match self.kind {
-            Kind::Known(dtype) if !self.is_sliced => self.check_size(dtype),
+        match self.dtype {
+            Some(dtype) if !self.is_sliced => self.check_size(dtype),
             _ => Ok(()),
         }
     }

@@ -1,6 +1,6 @@
 //! Reads a checkpoint's index into lists of tensors and of the places of their bytes.
 
-use super::entry::{Entry, Header, Kind};
+use super::entry::{Entry, Header};
 use super::proto::Reason;
 use super::slices::{Extent, MARK, key};
 use super::stored::{MOST_PIECES, Place};
@@ -8,6 +8,7 @@ use super::table;
 use crate::Tensor;
 use crate::error::{beyond_limit, unsound};
 use crate::text::quoted;
+use embedded_safetensors::Dtype;
 use embedded_safetensors::header::MAX_HEADER_LEN;
 use embedded_safetensors::tensor::MAX_RANK;
 use std::fs::File;
@@ -51,7 +52,7 @@ pub struct Data {
 struct Slice {
     key: Box<[u8]>,
     dims: Box<[u64]>,
-    kind: Kind,
+    dtype: Option<Dtype>,
     place: u32,
     /// Whether a variable lists it.
     is_used: bool,
@@ -99,7 +100,7 @@ impl Scan {
         let entry = Entry::read(value).map_err(in_tensor)?;
         let (is_slice, rank) = (key.first() == Some(&MARK), entry.dims.len());
         // Of texts, the shapes of slices are kept.
-        let is_kept = is_slice || entry.kind != Kind::String;
+        let is_kept = is_slice || entry.dtype.is_some();
         if is_kept && rank > MAX_RANK {
             let (name, most) = (shown(), MAX_RANK);
             let sentence = format!("tensor {name}: its rank is {rank}, at most {most} is supported");
@@ -141,9 +142,9 @@ impl Scan {
     }
 
     fn add_tensor(&mut self, name: String, entry: Entry<'_>, data: Data) -> io::Result<()> {
-        match entry.kind {
-            Kind::String => self.strings.push(name),
-            Kind::Known(dtype) => {
+        match entry.dtype {
+            None => self.strings.push(name),
+            Some(dtype) => {
                 let Data { axis, count, .. } = data;
                 let is_one_run = entry.dims.iter().zip(0..axis).all(|(dim, _)| *dim == 1);
                 if !is_one_run && usize::try_from(count).is_ok_and(|count| count > MOST_PIECES) {
@@ -168,8 +169,8 @@ impl Scan {
             return Err("it is a slice that has slices".into());
         }
         let place = self.place(&entry);
-        let (key, dims, kind) = (key.into(), entry.dims.into_boxed_slice(), entry.kind);
-        self.slices.push(Slice { key, dims, kind, place, is_used: false });
+        let (key, dims, dtype) = (key.into(), entry.dims.into_boxed_slice(), entry.dtype);
+        self.slices.push(Slice { key, dims, dtype, place, is_used: false });
         Ok(())
     }
 
@@ -219,7 +220,7 @@ impl Scan {
             return Err("it lists a duplicate slice".into());
         }
         slice.is_used = true;
-        if slice.kind != entry.kind {
+        if slice.dtype != entry.dtype {
             return Err("one of its slices has another dtype".into());
         }
         for (number, (extent, dim)) in extents.iter().zip(&entry.dims).enumerate() {
