@@ -151,8 +151,9 @@ macro_rules! blocks {
                     let [left, zeroed] = round_all(&holds, &round, values, elements, errors);
                     store(elements, out, width);
                     let kept = values.len() as u64 - u64::from(left);
-                    let losses = summed(if IS_EXACT { &[] } else { errors }, kept);
-                    cast.report.add(&Report { zeroed: u64::from(zeroed), ..losses });
+                    let losses = if IS_EXACT { Report::default() } else { summed(errors) };
+                    let zeroed = u64::from(zeroed);
+                    cast.report.add(&Report { values: kept, finite: kept, zeroed, ..losses });
                     if left == 0 {
                         continue;
                     }
@@ -189,9 +190,9 @@ macro_rules! blocks {
                 [left, zeroed]
             }
 
-            /// Returns the losses of so many values that stayed finite, with their errors.
+            /// Returns the losses by errors, without the number of values.
             #[inline(always)]
-            pub fn summed(errors: &[$float], values: u64) -> Report {
+            pub fn summed(errors: &[$float]) -> Report {
                 let (mut inexact, mut largest, mut sums) = ([0; LANES], [0.0; LANES], [0.0; LANES]);
                 let (lanes, rest) = errors.as_chunks::<LANES>();
                 let rest: [$float; LANES] =
@@ -217,8 +218,7 @@ macro_rules! blocks {
                 } else {
                     errors.iter().for_each(|&error| sum.add(error as f64));
                 }
-                let finite = values;
-                Report { values, finite, inexact, max_error: largest, errors: sum, ..Report::default() }
+                Report { inexact, max_error: largest, errors: sum, ..Report::default() }
             }
 
             /// Writes the lower bytes of each element.

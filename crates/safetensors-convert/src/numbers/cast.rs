@@ -135,18 +135,19 @@ impl Cast {
                 self.report.nans += 1;
                 Ok(bits)
             }
-            Rounded::Infinite { is_negative } if format.has_infinities() => {
+            Rounded::Infinite(is_negative) if format.has_infinities() => {
                 self.report.see_special(false);
                 Ok(format.infinity_bits(is_negative))
             }
-            Rounded::Over { is_negative } if format.has_infinities() && !self.saturates => {
+            Rounded::Over(is_negative) if format.has_infinities() && !self.saturates => {
                 self.report.see_special(true);
                 self.report.overflowed += 1;
                 Ok(format.infinity_bits(is_negative))
             }
-            Rounded::Over { is_negative } | Rounded::Infinite { is_negative } => {
-                let limits = [-format.largest_value(), format.largest_value()];
-                self.clamp(number, limits, distance(number, limits[usize::from(!is_negative)]))?;
+            Rounded::Over(is_negative) | Rounded::Infinite(is_negative) => {
+                let largest = format.largest_value();
+                let error = distance(number, if is_negative { -largest } else { largest });
+                self.clamp(number, [-largest, largest], error)?;
                 Ok(format.largest_bits(is_negative))
             }
         }
@@ -155,16 +156,7 @@ impl Cast {
     /// Counts a value that becomes the nearest limit, with its error; infinities have none.
     fn clamp<T: Debug>(&mut self, number: Number, limits: [T; 2], error: f64) -> Result<(), String> {
         if !self.saturates {
-            let value = match number {
-                Number::Float(float) => format!("{float:?}"),
-                Number::Signed(integer) => integer.to_string(),
-                Number::Unsigned(integer) => integer.to_string(),
-            };
-            let (to, [least, largest]) = (self.to, limits);
-            let advice = "exclude it with --except, or clamp with --saturate";
-            return Err(format!(
-                "{value} does not fit {to}, which goes from {least:?} to {largest:?}; {advice}"
-            ));
+            return Err(self.over(number, limits));
         }
         match error.is_finite() {
             true => self.report.see(error, false),
@@ -172,6 +164,17 @@ impl Cast {
         }
         self.report.clamped += 1;
         Ok(())
+    }
+
+    #[cold]
+    fn over<T: Debug>(&self, number: Number, [least, largest]: [T; 2]) -> String {
+        let value = match number {
+            Number::Float(float) => format!("{float:?}"),
+            Number::Signed(integer) => integer.to_string(),
+            Number::Unsigned(integer) => integer.to_string(),
+        };
+        let (to, advice) = (self.to, "exclude it with --except, or clamp with --saturate");
+        format!("{value} does not fit {to}, which goes from {least:?} to {largest:?}; {advice}")
     }
 
     fn integer(&mut self, least: i128, largest: i128, number: Number) -> Result<[u8; 8], String> {

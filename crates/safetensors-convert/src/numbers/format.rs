@@ -28,13 +28,10 @@ pub enum Special {
 pub enum Rounded {
     /// The bits of a finite number, and its value.
     Finite(u64, f64),
-    /// Beyond the largest number.
-    Over {
-        is_negative: bool,
-    },
-    Infinite {
-        is_negative: bool,
-    },
+    /// Beyond the largest number; and whether it is negative.
+    Over(bool),
+    /// Infinite; and whether it is negative.
+    Infinite(bool),
     /// The bits of a NaN.
     Nan(u64),
 }
@@ -96,7 +93,7 @@ impl Format {
     pub fn round(&self, number: Number) -> Rounded {
         match Exact::of(number) {
             Exact::Nan { is_negative, payload } => Rounded::Nan(self.nan(is_negative, payload)),
-            Exact::Infinite { is_negative } => Rounded::Infinite { is_negative },
+            Exact::Infinite { is_negative } => Rounded::Infinite(is_negative),
             Exact::Finite { is_negative, significand, exponent } => {
                 self.round_finite(is_negative, significand, exponent)
             }
@@ -115,7 +112,7 @@ impl Format {
         let biased = u64::from((top + self.bias - 1).unsigned_abs());
         let bits = (biased << self.mantissa) + units;
         if bits > self.largest() {
-            return Rounded::Over { is_negative };
+            return Rounded::Over(is_negative);
         }
         if bits == 0 {
             return Rounded::Finite(self.zero(is_negative), 0.0);
@@ -257,7 +254,7 @@ mod tests {
             assert_eq!(finite(dtype, number), bits, "{dtype} {number:?}");
         }
         let over = Format::of(Dtype::F16).expect("a float").round(65520.0.into());
-        assert_eq!(over, Rounded::Over { is_negative: false });
+        assert_eq!(over, Rounded::Over(false));
     }
 
     #[test]

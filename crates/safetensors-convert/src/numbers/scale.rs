@@ -111,8 +111,9 @@ fn quantized(numbers: &[f64], scale: f64, out: &mut [u8], report: &mut Report) {
         zeroed += u64::from((rounded == 0.0) & (number != 0.0));
         clamped += u64::from(steps.abs() >= CLAMPED);
     }
-    let losses = double::summed(&errors[..numbers.len()], numbers.len() as u64);
-    report.add(&Report { zeroed, clamped, ..losses });
+    let (values, finite) = (numbers.len() as u64, numbers.len() as u64);
+    let losses = double::summed(&errors[..numbers.len()]);
+    report.add(&Report { values, finite, zeroed, clamped, ..losses });
 }
 
 #[cfg(test)]
