@@ -77,10 +77,8 @@ pub fn known<'b, const N: usize>(
 
 impl Value<'_> {
     fn check(self, wire: u64, field: &str) -> Result<Self, Reason> {
-        match self.wire == wire {
-            true => Ok(self),
-            false => Err(format!("the field {field} has the wrong wire type")),
-        }
+        let is_right = self.wire == wire;
+        is_right.then_some(self).ok_or_else(|| format!("the field {field} has the wrong wire type"))
     }
 
     /// Checks that it is an unsigned number.

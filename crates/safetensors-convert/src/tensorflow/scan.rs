@@ -133,12 +133,11 @@ impl Scan {
             )));
         }
         self.key_bytes += key.len() as u64;
-        match self.key_bytes > MOST_KEY_BYTES {
-            true => Err(beyond_limit(format!(
-                "the keys of the index have more than {MOST_KEY_BYTES} bytes together"
-            ))),
-            false => Ok(()),
+        if self.key_bytes > MOST_KEY_BYTES {
+            let sentence = format!("the keys of the index have more than {MOST_KEY_BYTES} bytes together");
+            return Err(beyond_limit(sentence));
         }
+        Ok(())
     }
 
     fn add_tensor(&mut self, name: String, entry: Entry<'_>, data: Data) -> io::Result<()> {

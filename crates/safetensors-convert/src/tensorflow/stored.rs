@@ -17,14 +17,7 @@ pub struct Place {
     pub size: u64,
 }
 
-impl Place {
-    /// Opens the bytes in their file. The last one is returned only if the checksum is right.
-    fn open(self, file: &File) -> Checked<'_> {
-        Checked { source: Part::new(file, self.at, self.size), place: self, left: self.size, crc: 0 }
-    }
-}
-
-/// Bytes whose checksum is computed while they are read.
+/// Bytes whose checksum is computed while they are read. The last one is returned only if it is right.
 struct Checked<'f> {
     source: Part<'f>,
     place: Place,
@@ -32,30 +25,24 @@ struct Checked<'f> {
     crc: u32,
 }
 
-impl Checked<'_> {
-    fn check_end(&self) -> io::Result<()> {
-        if self.left > 0 || masked(self.crc) == self.place.crc {
-            return Ok(());
-        }
-        let Place { shard, at, size, .. } = self.place;
-        Err(unsound(format!("the {size} bytes at byte {at} of data file {shard} have a wrong checksum")))
-    }
-}
-
 impl Read for Checked<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if self.left == 0 || buffer.is_empty() {
             return Ok(0);
         }
+        let Place { shard, crc, at, size } = self.place;
         let len = self.source.read(buffer)?;
         if len == 0 {
-            let Place { shard, .. } = self.place;
             return Err(unsound(format!("data file {shard} ends {} bytes too early", self.left)));
         }
         self.crc = crc32c::crc32c_append(self.crc, &buffer[..len]);
         self.left = self.left.saturating_sub(len as u64);
-        self.check_end()?;
-        Ok(len)
+        match self.left == 0 && masked(self.crc) != crc {
+            true => Err(unsound(format!(
+                "the {size} bytes at byte {at} of data file {shard} have a wrong checksum"
+            ))),
+            false => Ok(len),
+        }
     }
 }
 
@@ -103,7 +90,11 @@ impl<'f> Joined<'f> {
 impl Read for Joined<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let Some(piece) = self.pieces.front_mut() else { return Ok(0) };
-        let open = || Box::new(BufReader::with_capacity(self.buffer, piece.place.open(piece.file)));
+        let open = || {
+            let (place, left) = (piece.place, piece.place.size);
+            let source = Checked { source: Part::new(piece.file, place.at, left), place, left, crc: 0 };
+            Box::new(BufReader::with_capacity(self.buffer, source))
+        };
         let most = usize::try_from(piece.left).unwrap_or(usize::MAX).min(buffer.len());
         let len = piece.source.get_or_insert_with(open).read(&mut buffer[..most])?;
         piece.left -= len as u64;
