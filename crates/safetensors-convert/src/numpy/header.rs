@@ -159,18 +159,15 @@ fn dtype_of(descr: &str) -> io::Result<(Dtype, Order)> {
         ("<V2" | "|V2", _) => return Ok((Dtype::U16, Order::Raw)),
         _ => {}
     }
-    let shown = quoted(descr);
-    Err(unsound(match name.chars().next() {
-        Some('O') => format!("its elements are Python objects (dtype {shown}), which are never loaded"),
-        Some('S' | 'a' | 'U' | 'T') => {
-            format!("its elements are strings (dtype {shown}), which safetensors does not have")
-        }
-        Some('V') => format!("its elements are raw bytes (dtype {shown}), which safetensors does not have"),
-        Some('M' | 'm') => format!(
-            "its elements are times (dtype {shown}), which safetensors does not have: view them as i8"
-        ),
-        _ => format!("its elements have the dtype {shown}, which safetensors does not have"),
-    }))
+    let (shown, none) = (quoted(descr), "which safetensors does not have");
+    let what = match name.chars().next() {
+        Some('O') => format!("are Python objects (dtype {shown}), which are never loaded"),
+        Some('S' | 'a' | 'U' | 'T') => format!("are strings (dtype {shown}), {none}"),
+        Some('V') => format!("are raw bytes (dtype {shown}), {none}"),
+        Some('M' | 'm') => format!("are times (dtype {shown}), {none}: view them as i8"),
+        _ => format!("have the dtype {shown}, {none}"),
+    };
+    Err(unsound(format!("its elements {what}")))
 }
 
 #[cfg(test)]
