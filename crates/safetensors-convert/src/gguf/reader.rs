@@ -292,15 +292,14 @@ fn place(tensors: &[Tensor], stored: &mut [Stored], input: &Input<'_>, alignment
 /// Checks that no two tensors have the same name, or share bytes.
 fn check_tensors(tensors: &[Tensor], stored: &[Stored]) -> io::Result<()> {
     let names = tensors.iter().map(|tensor| tensor.name.as_str());
-    if let Some(name) = duplicate(names.clone()) {
+    if let Some(name) = duplicate(names) {
         return Err(Place::Tensor(name.to_owned()).unsound("the name is duplicate"));
     }
-    let ranges = stored.iter().zip(names).filter(|(stored, _)| stored.len > 0);
-    let mut ranges: Vec<_> = ranges.map(|(stored, name)| (stored.at, stored.len, name)).collect();
-    ranges.sort_unstable();
-    match ranges.windows(2).find(|pair| pair[1].0 < pair[0].0.saturating_add(pair[0].1)) {
+    let mut ranges: Vec<_> = stored.iter().zip(tensors).filter(|(stored, _)| stored.len > 0).collect();
+    ranges.sort_unstable_by_key(|&(stored, tensor)| (stored.at, stored.len, &*tensor.name));
+    match ranges.windows(2).find(|pair| pair[1].0.at < pair[0].0.at.saturating_add(pair[0].0.len)) {
         Some(pair) => {
-            let (first, second) = (quoted(pair[0].2), quoted(pair[1].2));
+            let (first, second) = (quoted(&pair[0].1.name), quoted(&pair[1].1.name));
             Err(unsound(format!("tensors {first} and {second} share bytes")))
         }
         None => Ok(()),
