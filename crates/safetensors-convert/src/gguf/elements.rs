@@ -18,8 +18,8 @@ pub struct Stored {
     pub len: u64,
 }
 
-/// Returns a reader of blocks that are converted while they are read; their numbers are reversed if the file is
-/// big-endian.
+/// Returns a reader of blocks that are converted while they are read; their numbers are reversed if the
+/// file is big-endian.
 pub fn blocks(mut source: Exact<'_>, kind: Kind, is_big: bool, is_raw: bool) -> impl Read {
     // The offsets of numbers in each block whose byte order is reversed.
     let reversed: &[usize] = if is_big { kind.scales().unwrap_or_default() } else { &[] };

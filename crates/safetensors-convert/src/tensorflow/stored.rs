@@ -46,8 +46,8 @@ impl Read for Checked<'_> {
     }
 }
 
-/// The bytes of a tensor: those of one place, or of slices along one axis. From each in turn a run of bytes is taken, as often as the axes
-/// before that one say.
+/// The bytes of a tensor: those of one place, or of slices along one axis. From each in turn a run of bytes
+/// is taken, as often as the axes before that one say.
 pub struct Joined<'f> {
     /// The pieces that have runs left, in the order of these.
     pieces: VecDeque<Piece<'f>>,
