@@ -2,10 +2,12 @@
 //! and flags and twins exist.
 
 use super::schema::Schema;
-use super::{Break, remove};
 use embedded_safetensors::View;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
+
+/// Changes a manifest so that it is no manifest any more.
+type Break = fn(&mut Value);
 
 /// A manifest, its schema, and what is wrong with other manifests.
 struct Cases {
@@ -70,6 +72,10 @@ const OF_WRITERS: [(&str, Break); 11] = [
 fn first<'m>(manifest: &'m mut Value, member: &str, text: &str) -> &'m mut Value {
     let cases = manifest["cases"].as_array_mut().expect("the cases are an array");
     cases.iter_mut().find(|case| case[member] == text).expect("there is such a case")
+}
+
+fn remove(case: &mut Value, member: &str) {
+    assert!(case.as_object_mut().expect("an object").remove(member).is_some(), "there is no {member}");
 }
 
 impl Cases {
