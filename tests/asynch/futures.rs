@@ -1,47 +1,18 @@
 //! Sizes of the futures, and that they are `Send` where the storage's futures are.
 
-use embedded_io::{ErrorType, Seek, SeekFrom};
 use embedded_io_async::Read;
 use embedded_safetensors::asynch::{self, Model, ReadAt, Seekable};
 use embedded_safetensors::integrity::{Crc32, Sha256};
 use embedded_safetensors::write::{FileSpec, TensorSpec};
 use embedded_safetensors::{Dtype, index::IndexStorage, query::Query, slice::AxisRange, validate::SortSlot};
 use support::executor::finish;
-use support::mock::Fault;
 use support::sink::{Sink, SinkPlan};
 use support::waiting::{Waiting, Waits};
 
 use crate::asynch::file;
+use crate::recording::cards::Card;
 
 const WAITS: Waits = Waits { before: 1, after: 1 };
-
-/// A file in memory that can read and seek, and its position.
-struct Memory<'f>(&'f [u8], usize);
-
-impl ErrorType for Memory<'_> {
-    type Error = Fault;
-}
-
-impl embedded_io::Read for Memory<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> Result<usize, Fault> {
-        let len = buffer.len().min(self.0.len() - self.1);
-        buffer[..len].copy_from_slice(&self.0[self.1..self.1 + len]);
-        self.1 += len;
-        Ok(len)
-    }
-}
-
-impl Seek for Memory<'_> {
-    fn seek(&mut self, to: SeekFrom) -> Result<u64, Fault> {
-        let end = self.0.len();
-        self.1 = if let SeekFrom::Start(at) = to {
-            usize::try_from(at).map_or(end, |at| at.min(end))
-        } else {
-            end
-        };
-        Ok(self.1 as u64)
-    }
-}
 
 /// The documented size of a model's futures, besides the storage's futures.
 const OF_A_MODEL: usize = if cfg!(target_pointer_width = "32") { 600 } else { 800 };
@@ -66,8 +37,8 @@ fn small_besides<F: Future + Send>(of_storage: usize, most: usize, future: F) ->
     future
 }
 
-fn storage(file: &[u8]) -> Seekable<Waiting<Memory<'_>>> {
-    Seekable::new(Waiting::new(Memory(file, 0), WAITS))
+fn storage(file: &[u8]) -> Seekable<Waiting<Card>> {
+    Seekable::new(Waiting::new(Card::holding(file.to_vec()), WAITS))
 }
 
 #[test]

@@ -44,7 +44,7 @@ enum Accident {
 }
 
 impl Card {
-    fn holding(file: Vec<u8>) -> Self {
+    pub fn holding(file: Vec<u8>) -> Self {
         Self { durable: file.clone(), file, ..Self::default() }
     }
 
