@@ -5,7 +5,7 @@ use embedded_safetensors::{
 };
 use std::fmt::Write;
 use std::ops::Range;
-use support::file::with_header;
+use support::file::{with_header, with_tensors};
 use support::mock::{Fault, Plan, Storage};
 
 const TENSORS: u64 = 40;
@@ -153,9 +153,7 @@ fn name_check_passes_depend_on_slots() {
 #[test]
 fn name_check_passes_depend_on_the_text() {
     let name = "n".repeat(10_000);
-    let tensor =
-        |at: u8| format!(r#""{name}":{{"dtype":"U8","shape":[1],"data_offsets":[{at},{}]}}"#, at + 1);
-    let file = with_header(&format!("{{{},{}}}", tensor(0), tensor(1)), 2);
+    let file = with_tensors(&[(&*name, "U8", [1], [0]), (&name, "U8", [1], [0])]);
     let storage = Storage::new(&file, Plan::default());
     let mut model = Model::open(&storage, &mut [0; 512]).expect("valid file");
     for (text, comparing) in [(10_000, 1), (file.len() / 64, 32), (64, 157)] {

@@ -119,8 +119,7 @@ fn model(operation: Operation, rows: &[Row], seed: u64) -> Vec<u8> {
     let header =
         format!(r#"{{"__metadata__":{{"unit":"seed {seed}","seed":"{seed}"}}{}}}"#, entries.concat());
     let mut file = with_header(&header, 0);
-    let mut random = Random::new(seed);
-    file.extend((0..end).map(|_| random.number().to_le_bytes()[0]));
+    file.extend(Random::new(seed).bytes(end));
     file
 }
 
@@ -370,8 +369,7 @@ fn replaced_by_garbage_at_every_call(form: Form) {
 
 /// Returns an erased chip, a file of zeros, noise, text, and a valid length followed by noise.
 fn garbage(len: usize) -> [Vec<u8>; 5] {
-    let mut random = Random::new(5);
-    let noise: Vec<u8> = (0..len).map(|_| random.number().to_le_bytes()[0]).collect();
+    let noise = Random::new(5).bytes(len);
     let half = with_header("{\"fc1.weight\":{", 0).into_iter().chain(noise.clone()).take(len).collect();
     [vec![0xFF; len], vec![0; len], noise, vec![b'{'; len], half]
 }

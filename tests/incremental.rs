@@ -6,15 +6,14 @@ use embedded_safetensors::{
     header::{Entries, HeaderParser, Item},
     validate::{DuplicateFinder, Progress, SortSlot, Summary, Validator},
 };
-use support::file::with_header;
+use support::file::{entry, with_entries, with_header};
 
 const VALID: &[u8] =
     b"\x38\0\0\0\0\0\0\0{\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]}}   ab";
 
 /// A header of empty tensors with these names.
 fn named(names: &[&str]) -> Vec<u8> {
-    let entry = |name: &&str| format!(r#""{name}":{{"dtype":"U8","shape":[0],"data_offsets":[0,0]}}"#);
-    with_header(&format!("{{{}}}", names.iter().map(entry).collect::<Vec<_>>().join(",")), 0)
+    with_entries(&names.iter().map(|name| entry(name, "U8", [0], 0..0)).collect::<Vec<_>>(), 0)
 }
 
 fn parse_all(parser: &mut HeaderParser, mut input: &[u8]) -> Result<(), Error> {
@@ -48,8 +47,7 @@ fn finished_validation_stays_finished() {
 
 #[test]
 fn file_that_shrinks_between_passes_has_changed() {
-    let entry = |name, range| format!(r#""{name}":{{"dtype":"U8","shape":[1],"data_offsets":{range}}}"#);
-    let file = with_header(&format!("{{{},{}}}", entry("a", "[1,2]"), entry("b", "[0,1]")), 0);
+    let file = with_entries(&[entry("a", "U8", [1], 1..2), entry("b", "U8", [1], 0..1)], 0);
     let mut slots = [SortSlot::EMPTY; 2];
     let mut validator = Validator::new(None, &mut slots);
     assert_eq!(validator.push(&mut &file[..]), Ok(Progress::Rewind));

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::sync::Mutex;
 use support::apis::{Case, stored};
-use support::file::with_header;
+use support::file::{entry, with_entries, with_header};
 use support::memory::Memory;
 use support::mock::{Plan, Storage};
 use support::random::Random;
@@ -36,21 +36,16 @@ fn size_of_index(file: &[u8]) -> IndexSize {
     format(model.index_size(&mut window)).expect("the header can be counted")
 }
 
-/// Returns an entry of a header.
-fn entry(name: &str, dtype: &str, shape: &[u64], begin: u64, end: u64) -> String {
-    format!(r#""{name}":{{"dtype":"{dtype}","shape":{shape:?},"data_offsets":[{begin},{end}]}}"#)
-}
-
 /// Returns a file with twelve dimensions, three tensors, eleven bytes of names, and metadata with a longer
 /// name at the end.
 fn example() -> Vec<u8> {
     let entries = [
-        entry("weight", "F32", &[2, 1], 5, 13),
-        entry("bias", "U8", &[5], 0, 5),
-        entry("n", "I8", &[1, 1, 1, 1, 1, 1, 1, 1, 1], 13, 14),
+        entry("weight", "F32", [2, 1], 5..13),
+        entry("bias", "U8", [5], 0..5),
+        entry("n", "I8", [1, 1, 1, 1, 1, 1, 1, 1, 1], 13..14),
         r#""__metadata__":{"a":"b"}"#.to_owned(),
     ];
-    with_header(&format!("{{{}}}", entries.join(",")), 14)
+    with_entries(&entries, 14)
 }
 
 const EXAMPLE: IndexSize = IndexSize { tensors: 3, dims: 12, name_bytes: 11 };
@@ -88,13 +83,13 @@ fn too_small_memory_reports_needed_size() {
 #[test]
 fn file_errors_precede_limits() {
     let none = || IndexMemory::new(&mut [], &mut [], &mut []);
-    let hole = with_header(&format!("{{{}}}", entry("a", "U8", &[2], 1, 3)), 3);
+    let hole = with_entries(&[entry("a", "U8", [2], 1..3)], 3);
     assert_eq!(open(&hole, none(), 9).map(|_| ()), full_verdict(&hole).map(|_| ()));
-    let long = with_header(&format!("{{{}}}", entry("a", "U8", &[2], 0, 2)), 3);
+    let long = with_entries(&[entry("a", "U8", [2], 0..2)], 3);
     assert_eq!(open(&long, none(), 9).map(|_| ()), full_verdict(&long).map(|_| ()));
 
     // Names and dimensions are not needed to detect that the tensors overlap, in any order.
-    let (first, second) = (entry("a", "U8", &[2], 1, 3), entry("b", "U8", &[2], 0, 2));
+    let (first, second) = (entry("a", "U8", [2], 1..3), entry("b", "U8", [2], 0..2));
     let overlap = with_header(&format!("{{{first},{second}}}"), 3);
     let records = IndexSize { tensors: 2, dims: 0, name_bytes: 0 };
     let verdict = open(&overlap, Memory::of(records).lend(), 9).map(|_| ());
@@ -106,7 +101,7 @@ fn file_errors_precede_limits() {
 fn index_in_a_static_is_reused() {
     static STORAGE: Mutex<IndexStorage<3, 12, 11>> = Mutex::new(IndexStorage::new());
     let mut storage = STORAGE.lock().expect("not poisoned");
-    let other = with_header(&format!("{{{}}}", entry("bias", "U8", &[], 0, 1)), 1);
+    let other = with_entries(&[entry("bias", "U8", [0; 0], 0..1)], 1);
     for file in [example(), other, with_header("{}", 0), example()] {
         let (mut model, mut index) =
             Model::open_indexed(&file[..], storage.memory(), &mut [0; 32]).expect("fits");
@@ -120,8 +115,8 @@ fn index_in_a_static_is_reused() {
 
 #[test]
 fn data_length_is_validated_before_names() {
-    let entries = [entry("a", "U8", &[2], 0, 2), entry("a", "U8", &[2], 2, 4)];
-    let file = with_header(&format!("{{{}}}", entries.join(",")), 4);
+    let entries = [entry("a", "U8", [2], 0..2), entry("a", "U8", [2], 2..4)];
+    let file = with_entries(&entries, 4);
     let outcome = |len| {
         let partition =
             Storage::new(&file, Plan { reported_len: Some(FileLen::AtMost(len)), ..Plan::default() });
@@ -149,7 +144,7 @@ fn random_file(random: &mut Random) -> Vec<u8> {
             let shape = if random.percent(20) { vec![0] } else { shape };
             end = begin + shape.iter().product::<u64>();
             let number = if random.percent(90) { number.to_string() } else { String::new() };
-            entry(&(random_name(random) + &number), "U8", &shape, begin, end)
+            entry(&(random_name(random) + &number), "U8", &shape, begin..end)
         })
         .filter(|entry| !entry.starts_with("\"__metadata__\""))
         .collect();
@@ -157,7 +152,7 @@ fn random_file(random: &mut Random) -> Vec<u8> {
         random.shuffle(&mut entries);
     }
     let data = usize::try_from(end).expect("fits in usize");
-    with_header(&format!("{{{}}}", entries.join(",")), data)
+    with_entries(&entries, data)
 }
 
 #[test]

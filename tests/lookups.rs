@@ -9,13 +9,13 @@ use embedded_safetensors::{
     query::{NamedTensor, Query},
     validate::SortSlot,
 };
-use support::file::with_header;
+use support::file::{entry, with_entries, with_header, with_tensors};
 use support::mock::{Plan, Storage};
 
 /// Returns the header of empty tensors with these names, in their JSON spelling.
 fn header_of(names: &[&str]) -> String {
-    let entry = |name: &&str| format!(r#""{name}":{{"dtype":"U8","shape":[0],"data_offsets":[0,0]}}"#);
-    format!("{{{}}}", names.iter().map(entry).collect::<Vec<_>>().join(","))
+    let entries: Vec<_> = names.iter().map(|name| entry(name, "U8", [0], 0..0)).collect();
+    format!("{{{}}}", entries.join(","))
 }
 
 /// Opens the model with windows that cut it everywhere.
@@ -144,9 +144,8 @@ fn missing_tensor_is_reported_after_the_rest_is_found() {
 #[test]
 fn shape_has_no_dimensions_of_an_earlier_lookup() {
     let mut query = [Query::required("a")];
-    for (shape, dims) in [("[1,2,3]", &[1, 2, 3][..]), ("[6]", &[6])] {
-        let header = format!(r#"{{"a":{{"dtype":"U8","shape":{shape},"data_offsets":[0,6]}}}}"#);
-        let file = with_header(&header, 6);
+    for dims in [&[1, 2, 3][..], &[6]] {
+        let file = with_tensors(&[("a", "U8", dims, [0; 6])]);
         let storage = Storage::new(&file, Plan::default());
         let mut model = Model::open(&storage, &mut [0; 16]).expect("valid file");
         model.find_all(&mut query, &mut [0; 16]).expect("it exists");
@@ -238,12 +237,8 @@ fn empty_window_is_an_error() {
 #[test]
 fn data_beyond_any_file_is_rejected() {
     let most = (1u64 << 61) - 1;
-    let entry = |i: u64| {
-        let (begin, end) = (most * i, most * (i + 1));
-        format!(r#""{i}":{{"dtype":"U8","shape":[{most}],"data_offsets":[{begin},{end}]}}"#)
-    };
-    let header = format!("{{{}}}", (0..8).map(entry).collect::<Vec<_>>().join(","));
-    let file = with_header(&header, 0);
+    let part = |i: u64| entry(&i.to_string(), "U8", [most], most * i..most * (i + 1));
+    let file = with_entries(&(0..8).map(part).collect::<Vec<_>>(), 0);
     for reported_len in [FileLen::Unknown, FileLen::AtMost(u64::MAX)] {
         let storage = Storage::new(&file, Plan { reported_len: Some(reported_len), ..Plan::default() });
         let present = u64::MAX - file.len() as u64;
@@ -295,14 +290,7 @@ fn metadata_string_owns_its_text() {
 /// Two models of the same tensors in another order: the offsets of one are inside the data of the other.
 #[test]
 fn query_of_another_model_is_rejected() {
-    let file = |first: &str, second: &str| {
-        let entry = |name: &str, at: u8| {
-            format!(r#""{name}":{{"dtype":"U8","shape":[2],"data_offsets":[{at},{}]}}"#, at + 2)
-        };
-        let mut file = with_header(&format!("{{{},{}}}", entry(first, 0), entry(second, 2)), 0);
-        file.extend([1, 2, 3, 4]);
-        file
-    };
+    let file = |first, second| with_tensors(&[(first, "U8", [2], [1, 2]), (second, "U8", [2], [3, 4])]);
     let (old, new) = (file("a", "b"), file("b", "a"));
     let mut queries = [Query::required("a")];
     let mut model = Model::open_with(&old[..], &mut queries, &mut [0; 64]).expect("valid");

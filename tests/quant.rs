@@ -9,7 +9,7 @@ use embedded_safetensors::{
 };
 use safetensors_quant::{Matrix, QuantReader};
 use support::executor::{drop_at, finish};
-use support::file::with_header;
+use support::file::with_tensors;
 use support::mock::{Failure, Fault, Plan, Reads, Storage};
 use support::random::Random;
 use support::waiting::{Waiting, Waits};
@@ -72,10 +72,6 @@ fn samples() -> Vec<Sample> {
     samples
 }
 
-fn bytes(random: &mut Random, count: usize) -> Vec<u8> {
-    (0..count).map(|_| random.number().to_le_bytes()[0]).collect()
-}
-
 /// Returns scales with their values.
 fn scales(random: &mut Random, dtype: Dtype, count: usize) -> (Vec<u8>, Vec<f32>) {
     let mut bytes = Vec::new();
@@ -112,9 +108,8 @@ fn q8(
     has_zeros: bool,
 ) -> Sample {
     let count = usize::try_from(shape.iter().product::<u64>()).unwrap();
-    let (weights, (scale_bytes, scale_values)) =
-        (bytes(random, rows * columns), scales(random, scale, count));
-    let zeros = if has_zeros { bytes(random, count) } else { vec![0; count] };
+    let (weights, (scale_bytes, scale_values)) = (random.bytes(rows * columns), scales(random, scale, count));
+    let zeros = if has_zeros { random.bytes(count) } else { vec![0; count] };
     let integer = |byte: u8| if dtype == Dtype::I8 { i64::from(byte.cast_signed()) } else { i64::from(byte) };
     let of_row = |index: usize| if count == 1 { 0 } else { index / columns };
     let exact = weights.iter().enumerate().map(|(index, byte)| {
@@ -146,8 +141,8 @@ fn q4(
 ) -> Sample {
     let groups = columns / group;
     let (weights, (scale_bytes, scale_values)) =
-        (bytes(random, rows * columns / 2), scales(random, scale, rows * groups));
-    let zeros = if has_zeros { bytes(random, rows * groups) } else { vec![8; rows * groups] };
+        (random.bytes(rows * columns / 2), scales(random, scale, rows * groups));
+    let zeros = if has_zeros { random.bytes(rows * groups) } else { vec![8; rows * groups] };
     let exact = nibbles(&weights).enumerate().map(|(index, element)| {
         let integer = i64::from(element) - i64::from(zeros[index / group]);
         (integer as f32, 2 * integer)
@@ -169,9 +164,9 @@ fn q4(
 fn mxfp4(random: &mut Random, [rows, columns]: [usize; 2], dtype: Dtype, scale: Dtype) -> Sample {
     const VALUES: [f32; 8] = [0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0];
     let groups = columns / 32;
-    let weights = bytes(random, rows * columns / 2);
+    let weights = random.bytes(rows * columns / 2);
     // Not NaN, and no sum of infinities.
-    let exponents: Vec<u8> = bytes(random, rows * groups).into_iter().map(|byte| byte % 200).collect();
+    let exponents: Vec<u8> = random.bytes(rows * groups).into_iter().map(|byte| byte % 200).collect();
     let exact = nibbles(&weights).map(|element| {
         let value = VALUES[usize::from(element & 7)];
         let value = if element & 8 == 0 { value } else { -value };
@@ -192,36 +187,24 @@ fn mxfp4(random: &mut Random, [rows, columns]: [usize; 2], dtype: Dtype, scale: 
     Sample { scheme: Scheme::Mxfp4, rows, columns, group: 32, tensors, exact, scales }
 }
 
-/// Returns a file with these tensors.
-fn file_of(tensors: &[Tensor]) -> Vec<u8> {
-    let (mut entries, mut data) = (Vec::new(), Vec::<u8>::new());
-    for (name, dtype, shape, bytes) in tensors {
-        let begin = data.len();
-        data.extend(bytes);
-        let end = data.len();
-        entries.push(format!(
-            r#""{name}":{{"dtype":"{dtype}","shape":{shape:?},"data_offsets":[{begin},{end}]}}"#
-        ));
-    }
-    let mut file = with_header(&format!("{{{}}}", entries.join(",")), 0);
-    file.extend(data);
-    file
-}
-
 fn find(file: &[u8], name: &str) -> Option<TensorInfo> {
     Model::open(file, &mut [0; 64]).expect("valid").find(name, &mut [0; 64]).expect("readable")
 }
 
+fn matrix_of(scheme: Scheme, group: u64, file: &[u8]) -> Matrix {
+    let [weights, scales] = ["w", "s"].map(|name| find(file, name).expect("present"));
+    let zeros = find(file, "z");
+    match scheme {
+        Scheme::Q8 => Matrix::q8(&weights, &scales, zeros),
+        Scheme::Q4 => Matrix::q4(&weights, &scales, zeros, group),
+        Scheme::Mxfp4 => Matrix::mxfp4(&weights, &scales),
+    }
+    .expect("found")
+}
+
 impl Sample {
     fn matrix(&self, file: &[u8]) -> Matrix {
-        let [weights, scales] = ["w", "s"].map(|name| find(file, name).expect("present"));
-        let zeros = find(file, "z");
-        match self.scheme {
-            Scheme::Q8 => Matrix::q8(&weights, &scales, zeros),
-            Scheme::Q4 => Matrix::q4(&weights, &scales, zeros, self.group as u64),
-            Scheme::Mxfp4 => Matrix::mxfp4(&weights, &scales),
-        }
-        .expect("found")
+        matrix_of(self.scheme, self.group as u64, file)
     }
 
     /// Returns the bits of a row.
@@ -249,8 +232,7 @@ impl Sample {
 }
 
 fn inputs(columns: usize) -> Vec<i8> {
-    let mut random = Random::new(columns as u64);
-    bytes(&mut random, columns).into_iter().map(u8::cast_signed).collect()
+    Random::new(columns as u64).bytes(columns).into_iter().map(u8::cast_signed).collect()
 }
 
 fn bits(values: &[f32]) -> Vec<u32> {
@@ -260,7 +242,7 @@ fn bits(values: &[f32]) -> Vec<u32> {
 #[test]
 fn rows_and_products_have_the_bits_of_the_formula() {
     for sample in samples() {
-        let file = file_of(&sample.tensors);
+        let file = with_tensors(&sample.tensors);
         let (matrix, inputs) = (sample.matrix(&file), inputs(sample.columns));
         for reads in [Reads::Whole, Reads::AtMost(1), Reads::AtMost(7), Reads::Random(3)] {
             let storage = Storage::new(&file, Plan::default());
@@ -289,7 +271,7 @@ fn rows_and_products_have_the_bits_of_the_formula() {
 #[test]
 fn a_row_takes_a_read_for_weights_and_one_for_16_groups_of_factors_that_are_not_in_memory() {
     let sample = q4(&mut Random::new(1), [2, 1152, 32], Dtype::U8, Dtype::F16, true);
-    let file = file_of(&sample.tensors);
+    let file = with_tensors(&sample.tensors);
     let storage = Storage::new(&file, Plan::default());
     let mut model = Model::open(&storage, &mut [0; 64]).expect("valid");
     let mut rows = QuantReader::new(&mut model, &sample.matrix(&file)).expect("tensors match");
@@ -353,7 +335,7 @@ const WAITS: Waits = Waits { before: 1, after: 1 };
 #[test]
 fn asynchronous_reader_has_the_same_bits_also_after_dropped_futures() {
     for sample in samples() {
-        let file = file_of(&sample.tensors);
+        let file = with_tensors(&sample.tensors);
         let storage = Storage::new(&file, Plan::default());
         let opening =
             async { asynch::Model::open(Waiting::new(&storage, WAITS), &mut [0; 64]).await.expect("valid") };
@@ -384,7 +366,7 @@ fn asynchronous_reader_has_the_same_bits_also_after_dropped_futures() {
 #[test]
 fn calls_can_be_repeated_after_a_fault() {
     let sample = q4(&mut Random::new(2), [2, 1152, 32], Dtype::U8, Dtype::F16, true);
-    let file = file_of(&sample.tensors);
+    let file = with_tensors(&sample.tensors);
     let storage = Storage::new(&file, Plan::default());
     let mut model = Model::open(&storage, &mut [0; 64]).expect("valid");
     let mut rows = QuantReader::new(&mut model, &sample.matrix(&file)).expect("tensors match");
@@ -411,17 +393,10 @@ fn error_of(scheme: Scheme, group: u64, tensors: &[(&'static str, Dtype, &[u64])
             (*name, *dtype, shape.to_vec(), vec![0; usize::try_from(bits / 8).unwrap()])
         })
         .collect();
-    let file = file_of(&tensors);
+    let file = with_tensors(&tensors);
     let mut model = Model::open(&file[..], &mut [0; 64]).expect("valid");
-    let [weights, scales] = ["w", "s"].map(|name| find(&file, name).expect("present"));
-    let zeros = find(&file, "z");
-    let matrix = match scheme {
-        Scheme::Q8 => Matrix::q8(&weights, &scales, zeros),
-        Scheme::Q4 => Matrix::q4(&weights, &scales, zeros, group),
-        Scheme::Mxfp4 => Matrix::mxfp4(&weights, &scales),
-    };
-    let error: Error =
-        QuantReader::new(&mut model, &matrix.expect("found")).expect_err("tensors do not match");
+    let matrix = matrix_of(scheme, group, &file);
+    let error: Error = QuantReader::new(&mut model, &matrix).expect_err("tensors do not match");
     assert_eq!(error.kind.class(), Class::Usage);
     let data_start = model.summary().data_start;
     let mut names = ["w", "s", "z"].into_iter();
@@ -503,7 +478,7 @@ fn tensors_that_do_not_match_are_an_error() {
 #[test]
 fn wrong_rows_and_lengths_are_errors_before_anything_is_read() {
     let sample = q4(&mut Random::new(3), [2, 64, 32], Dtype::U8, Dtype::F16, false);
-    let file = file_of(&sample.tensors);
+    let file = with_tensors(&sample.tensors);
     let storage = Storage::new(&file, Plan::default());
     let mut model = Model::open(&storage, &mut [0; 64]).expect("valid");
     let start = model.summary().data_start;
@@ -524,12 +499,12 @@ fn wrong_rows_and_lengths_are_errors_before_anything_is_read() {
 #[test]
 fn tensor_that_was_not_found_or_is_of_another_file_is_an_error() {
     let sample = q4(&mut Random::new(4), [2, 64, 32], Dtype::U8, Dtype::F16, true);
-    let file = file_of(&sample.tensors);
+    let file = with_tensors(&sample.tensors);
     let query = Query::required("w");
     let scales = find(&file, "s").unwrap();
     let missing = Matrix::q4(&query, &scales, None, 32).map(drop).map_err(|error| error.kind);
     assert_eq!(missing, Err(ErrorKind::NotFound { query: None }));
-    let short = file_of(&sample.tensors[..1]);
+    let short = with_tensors(&sample.tensors[..1]);
     let mut model = Model::open(&short[..], &mut [0; 64]).expect("valid");
     let kind = QuantReader::new(&mut model, &sample.matrix(&file)).map(drop).map_err(|error| error.kind);
     assert_eq!(kind, Err(ErrorKind::OutsideData { end: 72, data_len: 64 }));
@@ -541,7 +516,7 @@ const OF_A_READER: usize = if cfg!(target_pointer_width = "32") { 260 } else { 3
 #[test]
 fn futures_are_small() {
     let sample = mxfp4(&mut Random::new(5), [1, 32], F4, F8_E8M0);
-    let file = file_of(&sample.tensors);
+    let file = with_tensors(&sample.tensors);
     let storage = Storage::new(&file, Plan::default());
     let mut source = Waiting::new(&storage, WAITS);
     let of_storage = size_of_val(&asynch::ReadAt::read_at(&mut source, 0, &mut []));

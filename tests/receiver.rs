@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::ops::Range;
 use support::apis::Case;
-use support::file::with_header;
+use support::file::{entry, with_entries, with_tensors};
 use support::memory::Memory;
 use support::random::Random;
 use support::share::{self, Half};
@@ -174,20 +174,14 @@ fn name_at(file: &[u8], error: Error) -> String {
 
 /// `a` and `c` are read; `b` is skipped, `e` and `f` are empty.
 fn five_tensors() -> (Vec<u8>, usize) {
-    let header = concat!(
-        concat!(
-            r#"{"a":{"dtype":"U8","shape":[3],"data_offsets":[0,3]},"#,
-            r#""e":{"dtype":"F32","shape":[0],"data_offsets":[3,3]},"#,
-        ),
-        concat!(
-            r#""b":{"dtype":"U8","shape":[2],"data_offsets":[3,5]},"#,
-            r#""c":{"dtype":"U16","shape":[2],"data_offsets":[5,9]},"#,
-        ),
-        r#""f":{"dtype":"U8","shape":[0,7],"data_offsets":[9,9]}}"#
-    );
-    let mut file = with_header(header, 0);
-    let data_start = file.len();
-    file.extend(b"aaabbcCcC");
+    let file = with_tensors(&[
+        ("a", "U8", &[3][..], &b"aaa"[..]),
+        ("e", "F32", &[0], b""),
+        ("b", "U8", &[2], b"bb"),
+        ("c", "U16", &[2], b"cCcC"),
+        ("f", "U8", &[0, 7], b""),
+    ]);
+    let data_start = file.len() - 9;
     (file, data_start)
 }
 
@@ -283,15 +277,13 @@ fn too_small_buffer_is_an_error_before_data() {
 
 #[test]
 fn huge_tensor_does_not_overflow() {
-    let tensor = |index: u64| {
-        let (begin, end) = (index << 60, (index + 1) << 60);
-        format!(r#""{index}":{{"dtype":"U8","shape":[{}],"data_offsets":[{begin},{end}]}}"#, 1u64 << 60)
+    let entries = |rest: u64| {
+        let range = |index: u64| index << 60..(index + 1) << 60;
+        let tensors = (0..15).map(|index| entry(&index.to_string(), "U8", [1u64 << 60], range(index)));
+        tensors.chain([entry("z", "U8", [rest], 15 << 60..(15 << 60) + rest)]).collect::<Vec<_>>()
     };
-    let names = (0..15).map(tensor).collect::<Vec<_>>().join(",");
     let rest = (1u64 << 60) - 1;
-    let last =
-        format!(r#""z":{{"dtype":"U8","shape":[{rest}],"data_offsets":[{},{}]}}"#, 15u64 << 60, u64::MAX);
-    let file = with_header(&format!("{{{names},{last}}}"), 3);
+    let file = with_entries(&entries(rest), 3);
     let mut buffer = [0; 1];
     let mut receiver = Receiver::new([Target::new(Query::optional("z"), &mut buffer)]);
     let expected_outcome = ErrorKind::BufferLength { needed: rest, capacity: 1 };
@@ -301,10 +293,8 @@ fn huge_tensor_does_not_overflow() {
     assert_eq!(skipping.push(&file), Ok(Status::Data));
     assert_eq!(skipping.remaining(), u64::MAX - 3);
     // The header and the data together are longer than any file.
-    let last = last.replace(&format!("[{rest}]"), &format!("[{}]", rest - 1));
-    let last = last.replace(&u64::MAX.to_string(), &(u64::MAX - 1).to_string());
-    let end = format!(r#""end":{{"dtype":"U8","shape":[1],"data_offsets":[{},{}]}}"#, u64::MAX - 1, u64::MAX);
-    let file = with_header(&format!("{{{names},{last},{end}}}"), 3);
+    let end = entry("end", "U8", [1], u64::MAX - 1..u64::MAX);
+    let file = with_entries(&[entries(rest - 1), vec![end]].concat(), 3);
     let mut receiver = Receiver::new([Target::new(Query::required("end").dtype(Dtype::F32), &mut buffer)]);
     assert_eq!(receiver.push(&file).expect_err("of another dtype").at, u64::MAX);
 }
@@ -463,17 +453,11 @@ fn router_reports_too_small_index_after_header() {
 
 /// Returns a file with 12 elements of each dtype, whose bytes have all kinds of values.
 fn all_dtypes() -> Vec<u8> {
-    let (mut begin, mut entries) = (0, Vec::new());
-    for dtype in Dtype::ALL {
-        let end = begin + 12 * usize::from(dtype.bits()) / 8;
-        entries
-            .push(format!(r#""{dtype}":{{"dtype":"{dtype}","shape":[12],"data_offsets":[{begin},{end}]}}"#));
-        begin = end;
-    }
-    let mut file = with_header(&format!("{{{}}}", entries.join(",")), 0);
     let mut random = Random::new(3);
-    file.extend((0..begin).map(|_| random.number().to_le_bytes()[0]));
-    file
+    let tensors = Dtype::ALL
+        .iter()
+        .map(|dtype| (dtype.name(), dtype, [12], random.bytes(12 * usize::from(dtype.bits()) / 8)));
+    with_tensors(&tensors.collect::<Vec<_>>())
 }
 
 /// Receives the values of each tensor in pieces of any length, and compares them with those of a reader: the

@@ -17,7 +17,7 @@ use embedded_safetensors::{
 use support::context::Context;
 #[cfg(feature = "std")]
 use support::disk::DISK;
-use support::file::with_header;
+use support::file::{entry, with_header, with_tensors};
 use support::mock::{Fault, Plan, Reads, Storage};
 use support::random::Random;
 use support::sources::{AnySource, CUSTOM, SLICE, STREAM, SourceKind, nor, nor_of_unknown_len};
@@ -70,18 +70,14 @@ const CHUNKS: [usize; 6] = [1, 2, 3, 7, 64, 200];
 /// Returns a tensor of each dtype, named after it, with random bytes; a tensor of one byte precedes them, so
 /// that none is aligned.
 fn file() -> Vec<u8> {
-    let mut end = 1;
-    let mut entries = String::from(r#""_":{"dtype":"U8","shape":[],"data_offsets":[0,1]}"#);
-    for dtype in Dtype::ALL {
-        let begin = end;
-        end += usize::from(dtype.bits()) * 80 / 8;
-        entries +=
-            &format!(r#","{dtype}":{{"dtype":"{dtype}","shape":{SHAPE:?},"data_offsets":[{begin},{end}]}}"#);
-    }
-    let mut file = with_header(&format!("{{{entries}}}"), 0);
     let mut random = Random::new(7);
-    file.extend((0..end).map(|_| random.number().to_le_bytes()[0]));
-    file
+    let mut tensors = vec![("_", Dtype::U8, &[][..], random.bytes(1))];
+    tensors.extend(
+        Dtype::ALL.iter().map(|dtype| {
+            (dtype.name(), *dtype, &SHAPE[..], random.bytes(usize::from(dtype.bits()) * 80 / 8))
+        }),
+    );
+    with_tensors(&tensors)
 }
 
 /// Types of values, compared by their bits because of NaNs.
@@ -284,9 +280,9 @@ impl Check for RowByRow {
 
 /// Returns a file with one tensor `t` of these bytes, and a byte before it.
 fn of_tensor(dtype: &str, shape: &[u64], bytes: &[u8]) -> Vec<u8> {
-    let end = 1 + bytes.len();
-    let entry = format!(r#""t":{{"dtype":"{dtype}","shape":{shape:?},"data_offsets":[1,{end}]}}"#);
-    let header = format!(r#"{{"_":{{"dtype":"U8","shape":[],"data_offsets":[0,1]}},{entry}}}"#);
+    let end = 1 + bytes.len() as u64;
+    let entries = [entry("_", "U8", [0; 0], 0..1), entry("t", dtype, shape, 1..end)];
+    let header = format!("{{{}}}", entries.join(","));
     let mut file = with_header(&format!("{header:150}"), 1);
     file.extend(bytes);
     file
@@ -475,8 +471,7 @@ fn read_to_vec_returns_the_rest() {
 #[test]
 fn read_to_vec_reports_out_of_memory() {
     let len = 1u64 << 60;
-    let header = format!(r#"{{"t":{{"dtype":"U8","shape":[{len}],"data_offsets":[0,{len}]}}}}"#);
-    let file = with_header(&header, 0);
+    let file = with_header(&format!("{{{}}}", entry("t", "U8", [len], 0..len)), 0);
     let storage = Storage::new(&file, Plan { reported_len: Some(FileLen::Unknown), ..Plan::default() });
     let mut model = Model::open(&storage, &mut [0; 128]).expect("the end is not checked");
     let info = model.find("t", &mut [0; 128]).expect("valid file").expect("present");

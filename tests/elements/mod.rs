@@ -6,7 +6,7 @@ use std::convert::Infallible;
 
 use embedded_safetensors::{Dtype, ErrorKind, Model, ReadAt, ReadError, values::Element};
 use half::{bf16, f16};
-use support::file::{Stored, with_header};
+use support::file::{Stored, with_tensors};
 use tables::{Expected, Pair, Tables};
 
 /// A type of values, and its name in the tables.
@@ -58,11 +58,8 @@ struct Source {
 
 impl Source {
     fn new(dtype: Dtype, elements: &[u8]) -> Self {
-        let end = elements.len();
-        let count = end * 8 / usize::from(dtype.bits());
-        let header = format!(r#"{{"x":{{"dtype":"{dtype}","shape":[{count}],"data_offsets":[0,{end}]}}}}"#);
-        let mut file = with_header(&header, 0);
-        file.extend(elements);
+        let count = elements.len() * 8 / usize::from(dtype.bits());
+        let file = with_tensors(&[("x", dtype, [count], elements)]);
         Self { dtype, file, len: if dtype == Dtype::C64 { 2 * count } else { count } }
     }
 

@@ -8,7 +8,7 @@ use embedded_safetensors::integrity::{KEY, Sha256};
 use embedded_safetensors::{ReadError, write::Placement};
 use safetensors_files::{EditError, ModelEditor, SaveMethod};
 use support::dictionary::{Dictionary, Kinds};
-use support::file::with_header;
+use support::file::{entry, with_header, with_tensors};
 use support::random::Random;
 
 use crate::files::temp_dir::{TempDir, message, names, read, write};
@@ -190,9 +190,7 @@ fn metadata_are_set_removed_and_cleared() {
 
 fn three() -> (TempDir, ModelEditor) {
     let dir = TempDir::new();
-    let tensor = |name: &str, at: u8| {
-        format!(r#""{name}":{{"dtype":"U8","shape":[1],"data_offsets":[{at},{}]}}"#, at + 1)
-    };
+    let tensor = |name: &str, at| entry(name, "U8", [1], at..at + 1);
     let header =
         format!(r#"{{"__metadata__":{{"k":"1"}},{},{},{}}}"#, tensor("a", 0), tensor("b", 1), tensor("c", 2));
     let editor = open(&dir.put("m", &with_header(&header, 3)));
@@ -342,8 +340,7 @@ fn sum_is_embedded_unless_it_is_removed_again() {
 fn joined_model_has_its_own_sum_if_a_part_has_one() {
     let dir = TempDir::new();
     let part = |name: &str, sum: usize| {
-        let tensor = format!(r#"{{"{name}":{{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}}}"#);
-        let path = dir.put(name, &[with_header(&tensor, 0), b"x".to_vec()].concat());
+        let path = dir.put(name, &with_tensors(&[(name, "U8", [1], b"x")]));
         let mut editor = open(&path);
         if sum > 0 {
             editor.embed_sum();

@@ -151,8 +151,7 @@ fn advice_is_passed_to_the_system() {
 fn file_longer_than_address_space_is_an_error() {
     let dir = TempDir::new();
     let len: u64 = 5 << 30;
-    let header = format!(r#"{{"a":{{"dtype":"U8","shape":[{len}],"data_offsets":[0,{len}]}}}}"#);
-    let bytes = support::file::with_header(&header, 0);
+    let bytes = support::file::with_entries(&[support::file::entry("a", "U8", [len], 0..len)], 0);
     let path = dir.put("long", &bytes);
     let file = File::options().write(true).open(&path).expect("present");
     file.set_len(bytes.len() as u64 + len).expect("sparse files are supported");

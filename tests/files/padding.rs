@@ -6,7 +6,7 @@ use std::path::Path;
 use embedded_safetensors::{FileModel, write::Placement};
 use safetensors_files::{ModelEditor, SaveMethod, padding_in, write_file};
 use support::dictionary::{Dictionary, Kinds};
-use support::file::with_header;
+use support::file::{entry, with_header};
 use support::random::Random;
 use support::verdict::full_verdict;
 use support::writing::Description;
@@ -103,17 +103,15 @@ fn padded_models_are_joined() {
 #[test]
 fn tensors_named_like_padding_are_kept() {
     let dir = TempDir::new();
-    let tensor = |name: &str, dims: &str, begin: u32, end: u32| {
-        format!(r#""{name}":{{"dtype":"U8","shape":{dims},"data_offsets":[{begin},{end}]}}"#)
-    };
+    let tensor = |name: &str, dims: &[u64], range| entry(name, "U8", dims, range);
     // The last tensor; one whose end is not at a multiple; one of two dimensions; one whose number is not the
     // next; one whose last byte is not zero. Otherwise each would be padding.
     let cases = [
-        (0, vec![tensor("a", "[8]", 0, 8), tensor("__padding__.0", "[24]", 8, 32)]),
-        (0, vec![tensor("__padding__.0", "[17]", 0, 17), tensor("a", "[15]", 17, 32)]),
-        (8, vec![tensor("__padding__.0", "[1,24]", 0, 24), tensor("a", "[8]", 24, 32)]),
-        (8, vec![tensor("__padding__.1", "[24]", 0, 24), tensor("a", "[8]", 24, 32)]),
-        (8, vec![tensor("__padding__.0", "[24]", 0, 24), tensor("a", "[8]", 24, 32)]),
+        (0, vec![tensor("a", &[8], 0..8), tensor("__padding__.0", &[24], 8..32)]),
+        (0, vec![tensor("__padding__.0", &[17], 0..17), tensor("a", &[15], 17..32)]),
+        (8, vec![tensor("__padding__.0", &[1, 24], 0..24), tensor("a", &[8], 24..32)]),
+        (8, vec![tensor("__padding__.1", &[24], 0..24), tensor("a", &[8], 24..32)]),
+        (8, vec![tensor("__padding__.0", &[24], 0..24), tensor("a", &[8], 24..32)]),
     ];
     for (number, (start, tensors)) in cases.into_iter().enumerate() {
         let header = format!("{{{}}}", tensors.join(","));

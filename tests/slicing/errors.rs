@@ -5,7 +5,7 @@ use embedded_safetensors::{
     error::Class,
     slice::{AxisRange, SlicePlan},
 };
-use support::file::with_header;
+use support::file::with_tensors;
 
 fn error_of(dtype: Dtype, dims: &[u64], ranges: &[AxisRange]) -> ErrorKind {
     SlicePlan::new(dtype, dims, ranges).expect_err("invalid slice")
@@ -86,9 +86,8 @@ fn invalid_tensor_has_no_slices() {
 
 #[test]
 fn reader_reports_errors_at_the_first_byte() {
-    let header = r#"{"t":{"dtype":"F4","shape":[2,3],"data_offsets":[0,3]}}"#;
-    let file = with_header(header, 3);
-    let start = 8 + header.len() as u64;
+    let file = with_tensors(&[("t", "F4", [2, 3], [0; 3])]);
+    let start = file.len() as u64 - 3;
     let tensor = View::parse(&file).and_then(|view| view.tensor("t")).expect("present");
     let outside = ErrorKind::OutsideAxis { axis: 0, asked: 2, size: 2 }.at(start);
     assert_eq!(tensor.reader().slice(&[AxisRange::index(2)]).map(|_| ()), Err(outside));
@@ -107,10 +106,8 @@ fn reader_reports_errors_at_the_first_byte() {
 /// The first value does not depend on how many bytes were read.
 #[test]
 fn values_start_at_the_first_element() {
-    let header = r#"{"t":{"dtype":"F4","shape":[4,2],"data_offsets":[0,4]}}"#;
-    let mut file = with_header(header, 0);
-    file.extend([0x10, 0x32, 0x54, 0x76]);
-    let start = 8 + header.len() as u64;
+    let file = with_tensors(&[("t", "F4", [4, 2], [0x10, 0x32, 0x54, 0x76])]);
+    let start = file.len() as u64 - 4;
     let tensor = View::parse(&file).and_then(|view| view.tensor("t")).expect("present");
     let mut reader = tensor.reader().slice(&[AxisRange::ALL.step_by(2)]).expect("in range");
     assert_eq!(reader.next_chunk(&mut [0; 1]), Ok(Some(&[0x10][..])));
@@ -133,9 +130,8 @@ fn values_start_at_the_first_element() {
 /// The end of a slice is that of its last element, whatever follows it in the tensor.
 #[test]
 fn end_of_slice_is_reported() {
-    let header = r#"{"t":{"dtype":"C64","shape":[4,3,5],"data_offsets":[0,480]}}"#;
-    let file = with_header(header, 480);
-    let start = 8 + header.len() as u64;
+    let file = with_tensors(&[("t", "C64", [4, 3, 5], [0; 480])]);
+    let start = file.len() as u64 - 480;
     let tensor = View::parse(&file).and_then(|view| view.tensor("t")).expect("present");
     let (all, step) = (AxisRange::ALL, AxisRange::ALL.step_by(2));
     let cases: [(&[AxisRange], u64, u64); 5] = [

@@ -5,7 +5,7 @@ use embedded_safetensors::{
     ErrorKind, Model, ReadError, TensorInfo, TensorReader, View, reader::SliceReader, slice::SlicePlan,
 };
 use support::context::Context;
-use support::file::with_header;
+use support::file::{entry, with_entries};
 use support::mock::{Plan, Reads, Storage};
 use support::random::Random;
 use support::share::{self, Half};
@@ -70,16 +70,14 @@ fn test_plan(case: &Case) {
 /// Returns a file in which another tensor precedes the tensor and another follows.
 fn file(case: &Case, random: &mut Random) -> Vec<u8> {
     let (before, len) = (random.number() % 9, case.byte_len());
-    let (dtype, dims) = (case.dtype, &case.dims);
-    let (end, after_end) = (before + len, before + len + 3);
-    let header = [
-        format!(r#"{{"before":{{"dtype":"U8","shape":[{before}],"data_offsets":[0,{before}]}},"#),
-        format!(r#""t":{{"dtype":"{dtype}","shape":{dims:?},"data_offsets":[{before},{end}]}},"#),
-        format!(r#""after":{{"dtype":"U8","shape":[3],"data_offsets":[{end},{after_end}]}}}}"#),
-    ]
-    .concat();
-    let mut file = with_header(&header, 0);
-    file.extend((0..before + len + 3).map(|_| random.number().to_le_bytes()[0]));
+    let end = before + len;
+    let entries = [
+        entry("before", "U8", [before], 0..before),
+        entry("t", case.dtype, &case.dims, before..end),
+        entry("after", "U8", [3], end..end + 3),
+    ];
+    let mut file = with_entries(&entries, 0);
+    file.extend(random.bytes(usize::try_from(end + 3).expect("a small case")));
     file
 }
 

@@ -10,7 +10,7 @@ use embedded_safetensors::{
 };
 use safetensors_0_8::slice::{InvalidSlice, TensorIndexer, slice_byte_ranges};
 use support::context::Context;
-use support::file::with_header;
+use support::file::with_tensors;
 use support::random::Random;
 
 use support::slices::Asked::{self, All, From, Half, Index, ToInclusive};
@@ -66,7 +66,7 @@ fn slices_with_elements_match_reference() {
             continue;
         }
         let _context = Context(|| format!("seed {seed}, {case:?}"));
-        let tensor: Vec<u8> = (0..case.byte_len()).map(|_| random.number().to_le_bytes()[0]).collect();
+        let tensor = random.bytes(index(case.byte_len()));
         let asked: Vec<_> = case.asked.iter().map(reference_range).collect();
         let plan = SlicePlan::new(case.dtype, &case.dims, &case.ranges()).expect("in range");
         match (reference(case.dtype, &case.dims, &asked), plan.byte_runs()) {
@@ -171,9 +171,7 @@ fn every_listed_difference_exists() {
 fn s8_partial_bytes_are_read_as_values() {
     let odd_row = || vec![TensorIndexer::Select(1)];
     assert_eq!(reference(Dtype::F4, &[2, 3], &odd_row()), Err("misaligned".to_owned()));
-    let header = r#"{"t":{"dtype":"F4","shape":[2,3],"data_offsets":[0,3]}}"#;
-    let mut file = with_header(header, 0);
-    file.extend([0x10, 0x42, 0x75]);
+    let file = with_tensors(&[("t", "F4", [2, 3], [0x10, 0x42, 0x75])]);
     let tensor = View::parse(&file).and_then(|view| view.tensor("t")).expect("present");
     let row = tensor.reader().slice(&[AxisRange::index(1)]).expect("in range");
     let mut values = [0f32; 3];

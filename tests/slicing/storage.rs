@@ -7,7 +7,7 @@ use embedded_safetensors::{
     values::Element,
 };
 use std::fmt::Debug;
-use support::file::with_header;
+use support::file::{entry, with_entries, with_header};
 use support::mock::{Counts, Failure, Fault, Plan, Storage};
 
 type Slice<'m, 's> = SliceReader<&'m mut &'s Storage<'s>>;
@@ -15,8 +15,7 @@ type Slice<'m, 's> = SliceReader<&'m mut &'s Storage<'s>>;
 /// Returns the storage's counts for reading this part of a tensor of zeros.
 fn counts(dtype: Dtype, dims: &[u64], ranges: &[AxisRange], read: impl FnOnce(Slice<'_, '_>)) -> Counts {
     let len = dims.iter().product::<u64>() * u64::from(dtype.bits()) / 8;
-    let header = format!(r#"{{"t":{{"dtype":"{dtype}","shape":{dims:?},"data_offsets":[0,{len}]}}}}"#);
-    let file = with_header(&header, usize::try_from(len).unwrap());
+    let file = with_entries(&[entry("t", dtype, dims, 0..len)], usize::try_from(len).unwrap());
     let storage = Storage::new(&file, Plan::default());
     let mut model = Model::open(&storage, &mut [0; 128]).expect("valid file");
     let tensor = model.find("t", &mut [0; 128]).expect("readable").expect("present");

@@ -7,7 +7,7 @@ use embedded_safetensors::{
 };
 use std::fmt::Debug;
 use support::context::Context;
-use support::file::with_header;
+use support::file::with_tensors;
 use support::random::Random;
 use support::share;
 
@@ -24,8 +24,8 @@ fn slice_values_match_elements() {
         let case = Case::random(&mut random);
         let _context = Context(|| format!("seed {seed}, {case:?}"));
         let dims = &case.dims;
-        let tensor: Vec<u8> = (0..case.byte_len()).map(|_| random.number().to_le_bytes()[0]).collect();
-        let file = file_of(case.dtype, dims, &tensor);
+        let tensor = random.bytes(usize::try_from(case.byte_len()).expect("a small case"));
+        let file = with_tensors(&[("t", case.dtype, dims, &tensor)]);
         match random.below(4) {
             0 => test_values::<f64>(&case, &file, &tensor, &mut random),
             1 => test_values::<i16>(&case, &file, &tensor, &mut random),
@@ -47,20 +47,12 @@ fn large_slice_values_match_elements() {
         ] {
             let case = Case { dtype, dims, asked };
             let _context = Context(|| format!("{case:?}"));
-            let tensor: Vec<u8> = (0..case.byte_len()).map(|_| random.number().to_le_bytes()[0]).collect();
-            let file = file_of(dtype, &case.dims, &tensor);
+            let tensor = random.bytes(usize::try_from(case.byte_len()).expect("a small case"));
+            let file = with_tensors(&[("t", dtype, &case.dims, &tensor)]);
             test_values::<f32>(&case, &file, &tensor, &mut random);
             test_values::<f64>(&case, &file, &tensor, &mut random);
         }
     }
-}
-
-fn file_of(dtype: Dtype, dims: &[u64], bytes: &[u8]) -> Vec<u8> {
-    let header =
-        format!(r#"{{"t":{{"dtype":"{dtype}","shape":{dims:?},"data_offsets":[0,{}]}}}}"#, bytes.len());
-    let mut file = with_header(&header, 0);
-    file.extend(bytes);
-    file
 }
 
 /// Bits of values, because NaN is not equal to itself.
@@ -141,7 +133,7 @@ fn expected<T: Bits>(case: &Case, tensor: &[u8]) -> Option<Vec<u64>> {
     if bits >= 8 {
         bytes.truncate(elements * bits / 8);
     }
-    let file = file_of(case.dtype, &[elements as u64], &bytes);
+    let file = with_tensors(&[("t", case.dtype, [elements], &bytes)]);
     let tensor = View::parse(&file).and_then(|view| view.tensor("t")).expect("present");
     let mut values = vec![T::default(); 2 * elements];
     let values = tensor.reader().values().rounded().read(&mut values).ok()?;

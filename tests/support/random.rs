@@ -18,6 +18,11 @@ impl Random {
         z ^ (z >> 31)
     }
 
+    /// Returns any bytes, of this number.
+    pub fn bytes(&mut self, count: usize) -> Vec<u8> {
+        (0..count).map(|_| self.number().to_le_bytes()[0]).collect()
+    }
+
     /// Returns a number below `bound`, which is at least 1.
     pub fn below(&mut self, bound: usize) -> usize {
         usize::try_from(self.number() % bound as u64).expect("below a usize")

@@ -4,7 +4,7 @@
 use crate::view::fixtures::MODEL;
 use embedded_safetensors::{Dtype, View};
 use std::panic::catch_unwind;
-use support::file::with_header;
+use support::file::{entry, with_entries, with_header};
 
 /// Returns the message that stops the build.
 fn build_error<T>(work: impl FnOnce() -> T + std::panic::UnwindSafe) -> String {
@@ -12,18 +12,14 @@ fn build_error<T>(work: impl FnOnce() -> T + std::panic::UnwindSafe) -> String {
     *payload.downcast::<String>().expect("a formatted message")
 }
 
-fn file_of(entries: &[String]) -> Vec<u8> {
-    with_header(&format!("{{{}}}", entries.join(",")), 0)
-}
-
 fn empty(name: &str) -> String {
-    format!(r#""{name}":{{"dtype":"U8","shape":[0],"data_offsets":[0,0]}}"#)
+    entry(name, "U8", [0], 0..0)
 }
 
 #[test]
 fn long_list_of_names_is_shortened() {
     let entries: Vec<String> = (0..100).map(|i| empty(&format!("layer.{i}"))).collect();
-    let file = file_of(&entries);
+    let file = with_entries(&entries, 0);
     let view = View::parse(&file).unwrap();
     let message = build_error(|| view.expect(&"ä".repeat(200), Dtype::U8, &[0]));
     assert!(
@@ -41,7 +37,7 @@ fn long_list_of_names_is_shortened() {
 
 #[test]
 fn duplicate_name_is_reported() {
-    let file = file_of(&[empty("a"), empty("twice"), empty("tw\\u0069ce")]);
+    let file = with_entries(&[empty("a"), empty("twice"), empty("tw\\u0069ce")], 0);
     let view = View::parse(&file).unwrap();
     let at = view.tensors().last().unwrap().unwrap().name().at();
     let message = format!(

@@ -9,7 +9,7 @@ mod models;
 use apis::{APIS, Api};
 use embedded_safetensors::{Dtype, ErrorKind, Model, index::IndexStorage, query::Query, tensor::ANY_SIZE};
 use models::Bytes;
-use support::file::with_header;
+use support::file::with_tensors;
 
 #[cfg(feature = "std")]
 const ON_A_DESKTOP: &[(&str, Api)] =
@@ -90,9 +90,7 @@ fn free_sizes_are_returned() {
 /// An index has tensors of any rank, also of one that looks small in its lowest byte.
 #[test]
 fn rank_of_an_indexed_tensor_is_not_cut() {
-    let dims = vec!["1"; 258].join(",");
-    let text = format!(r#"{{"a":{{"dtype":"U8","shape":[{dims}],"data_offsets":[0,1]}}}}"#);
-    let file = with_header(&text, 1);
+    let file = with_tensors(&[("a", "U8", vec![1; 258], [0])]);
     let mut storage = IndexStorage::<1, 258, 1>::new();
     let (_, index) = Model::open_indexed(&file[..], storage.memory(), &mut [0; 64]).expect("valid");
     let tensor = index.find("a").expect("valid").expect("present");
