@@ -8,11 +8,13 @@
 //! measured in the same program as the flash.
 #![no_std]
 
+mod chip;
 mod sizes;
 mod weights;
 mod wire;
 
 pub use board::{Broken, Card, MEMORY, exit, request};
+pub use chip::Chip;
 pub use weights::Weights;
 pub use wire::Wire;
 

@@ -19,8 +19,8 @@ mod writing;
 
 use embedded_safetensors::io::{NorFile, Seekable};
 use embedded_safetensors::validate::SortSlot;
-use measure::Card;
-use storage::{Chip, File};
+use measure::{Card, Chip};
+use storage::File;
 
 /// Numbers unknown to the compiler.
 struct Job {

@@ -3,7 +3,7 @@
 
 use crate::Job;
 use crate::numbers::summary;
-use crate::storage::{Chip, File, partition};
+use crate::storage::{File, partition};
 use crate::writing::outcome;
 use embedded_safetensors::{
     WriteAt, WriteError,
@@ -12,6 +12,7 @@ use embedded_safetensors::{
     stream::FileReceiver,
     write::{FilePlan, Writer},
 };
+use measure::Chip;
 
 pub fn all(plan: FilePlan<'_>, job: &Job, file: &'static [u8]) -> u64 {
     let mut memory = [0; 256];
