@@ -16,15 +16,22 @@ pub fn update(figures: &Figures, write: bool) -> [(&'static str, Result<(), Stri
     pages.map(|(page, table)| (page, update_page(page, &table, write)))
 }
 
-/// Returns the table of what the reference does, too, on a Cortex-M3.
+/// The programs without a reference whose flash is shown.
+const SHOWN: [&str; 3] = ["job with dtype and shape requested", "job in C", "one dtype, from NOR flash"];
+
+/// Returns the table of what the reference does, too, and of the flash of [`SHOWN`], on a Cortex-M3.
 fn readme(figures: &Figures) -> String {
-    let cells = |figure: &super::Figure| {
+    let row = |figure: &super::Figure| {
+        let (name, value) = (label(figure), cell(&figure.name, figure.value));
+        if SHOWN.contains(&figure.program) && name.starts_with("flash") {
+            return Some(format!("| {}: {name} | {value} | |\n", figure.program));
+        }
         let reference = figures.get(REFERENCE, &figure.name, figure.target)?;
-        Some([figure.value, reference].map(|value| cell(&figure.name, value)).join(" | "))
+        let is_job = figure.program == "job";
+        is_job.then(|| format!("| {name} | {value} | {} |\n", cell(&figure.name, reference)))
     };
-    let is_shown = |figure: &&super::Figure| (figure.program, figure.target) == ("job", "Cortex-M3");
-    let row = |figure| Some(format!("| {} | {} |\n", label(figure), cells(figure)?));
-    let rows: String = figures.0.iter().filter(is_shown).filter_map(row).collect();
+    let on_it = figures.0.iter().filter(|figure| figure.target == "Cortex-M3");
+    let rows: String = on_it.filter_map(row).collect();
     format!("| on a Cortex-M3 | this crate | the reference |\n|---|---|---|\n{rows}")
 }
 

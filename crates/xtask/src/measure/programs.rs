@@ -15,6 +15,10 @@ pub const UNWANTED: [&str; 3] = ["panic", "4core3fmt", "unwind"];
 const FLASH: [&str; 3] = [".text", ".rodata", ".data"];
 const STATIC: [&str; 2] = [".data", ".bss"];
 
+/// The programs without a feature.
+const PROGRAMS: [&str; 9] =
+    ["empty", "job", "job_request", "constant", "by_hand", "one_dtype", "write", "receive", "quantised"];
+
 /// The window that RAM is measured with, and a block of a card.
 const SMALL: usize = 64;
 const BLOCK: usize = 512;
@@ -78,8 +82,7 @@ pub fn program(toolchain: Toolchain, name: &str) -> PathBuf {
 pub fn measure() -> Result<Figures, String> {
     let toolchains = Toolchain::for_targets(&TARGETS.each_ref().map(|target| target.triple))?;
     c::build_library(&toolchains)?;
-    let programs = ["empty", "job", "constant", "by_hand", "write", "receive", "quantised"];
-    build(&toolchains, "s", &programs, "")?;
+    build(&toolchains, "s", &PROGRAMS, "")?;
     build(&toolchains, "s", &["job_async", REFERENCE], "panics")?;
     build(&toolchains, "s", &["job_c"], "c")?;
     let benches = TARGETS.iter().zip(toolchains);
@@ -112,6 +115,9 @@ impl Bench {
             self.set(program, "symbols of panics and formatting", symbols as f64);
         }
         self.many()?;
+        let [usual, _] = models(100, READ, READ);
+        self.run("job_request", &usual, SMALL, false)?.has_done(READ)?;
+        self.set("job with dtype and shape requested", "flash, B", self.flash("job_request")?);
         self.job("asynchronous job", "job_async")?;
         self.job("job in C", "job_c")?;
         self.constant()?;
@@ -170,18 +176,22 @@ impl Bench {
         Ok(())
     }
 
-    /// Compares a model whose tensors are looked up in constants with addresses counted by hand.
+    /// Compares a model whose tensors are looked up in constants with addresses counted by hand, and with the
+    /// same model in NOR flash.
     fn constant(&mut self) -> Result<(), String> {
-        let input = Model::new((0..32).map(|index| index * 7).collect(), String::new());
-        let [ours, by_hand] = ["constant", "by_hand"].map(|name| self.run(name, &input, 0, false));
-        if ours?.done != by_hand?.done {
-            return Err("the network answers otherwise with addresses counted by hand".to_owned());
+        let nothing = Model::new(Vec::new(), String::new());
+        let sum = |name| self.run(name, &nothing, BLOCK, false).map(|run| run.done);
+        if [sum("by_hand")?, sum("one_dtype")?] != [sum("constant")?; 2] {
+            return Err("a model in the program has other values by hand or in NOR flash".to_owned());
         }
         let elf = self.elf("constant")?;
         elf.lacks(&["embedded_safetensors"]).and(elf.lacks(&UNWANTED))?;
-        let above = self.flash("constant")? - self.flash("by_hand")?;
+        let [by_hand, constant, read] = ["by_hand", "constant", "one_dtype"].map(|name| self.flash(name));
+        let (above, read_above, ram) =
+            (constant.clone()? - by_hand?, read? - constant?, elf.size_of(&STATIC));
         self.set("model in the program", "flash above addresses counted by hand, B", above);
-        self.set("model in the program", "RAM, B", elf.size_of(&STATIC) as f64);
+        self.set("model in the program", "RAM, B", ram as f64);
+        self.set("one dtype, from NOR flash", "flash above the same values in the program, B", read_above);
         Ok(())
     }
 
