@@ -79,25 +79,6 @@ pub(crate) mod sealed {
             self.left(&self.at())
         }
 
-        /// # Errors
-        /// [`ErrorKind::BufferLength`] when elements are left and `values` is empty.
-        #[inline]
-        fn check_room<T>(&self, values: &[T]) -> Result<(), Error> {
-            if !values.is_empty() || self.remaining() == 0 {
-                return Ok(());
-            }
-            let needed = size_of::<T>() as u64;
-            Err(ErrorKind::BufferLength { needed, capacity: 0 }.at(self.offset()))
-        }
-
-        /// # Errors
-        /// [`ErrorKind::OutsideElements`] when fewer elements are left.
-        #[inline]
-        fn check_left(&self, elements: usize) -> Result<(), Error> {
-            let (elements, left) = (elements as u64, self.remaining());
-            if elements <= left { Ok(()) } else { Err(self.outside(elements - left - 1)) }
-        }
-
         /// The error for a request that goes `beyond` elements past the end. The sum cannot wrap, because
         /// the number comes from a slice or from the caller.
         #[cold]

@@ -61,6 +61,7 @@ use std::vec::Vec;
 pub struct Values<S, R = Contiguous, D = Lossless> {
     pub(crate) source: S,
     pub(crate) region: R,
+    #[expect(dead_code)] // its type selects the conversions
     pub(crate) dtypes: D,
 }
 
@@ -124,7 +125,10 @@ impl<S: ReadAt, R: Region, D: Dtypes> Values<S, R, D> {
     /// [`ReadError::UnexpectedEof`].
     pub async fn read<'b, T: Element>(&mut self, out: &'b mut [T]) -> Result<&'b [T], ReadError<S::Error>> {
         let conversion = self.conversion()?;
-        self.region.check_room(out)?;
+        if out.is_empty() && self.remaining() > 0 {
+            let needed = size_of::<T>() as u64;
+            return Err(ErrorKind::BufferLength { needed, capacity: 0 }.at(self.region.offset()).into());
+        }
         let count = fill(&mut self.source, &mut self.region, conversion, out, Until::Cut).await?;
         Ok(out.get(..count).unwrap_or_default())
     }
@@ -136,7 +140,9 @@ impl<S: ReadAt, R: Region, D: Dtypes> Values<S, R, D> {
     /// [`read`](Self::read).
     pub async fn read_exact<T: Element>(&mut self, out: &mut [T]) -> Result<(), ReadError<S::Error>> {
         let conversion = self.conversion()?;
-        self.region.check_left(out.len())?;
+        if let Some(beyond @ 1..) = (out.len() as u64).checked_sub(self.remaining()) {
+            return Err(self.region.outside(beyond - 1).into());
+        }
         fill(&mut self.source, &mut self.region, conversion, out, Until::Full).await?;
         Ok(())
     }
@@ -167,7 +173,8 @@ impl<S: ReadAt, R: Region, D: Dtypes> Values<S, R, D> {
     /// As [`Conversion::of`], at the tensor's first byte.
     #[inline]
     fn conversion<T: Element>(&self) -> Result<Conversion<T>, Error> {
-        self.dtypes.conversion(self.region.dtype()).map_err(|kind| kind.at(self.region.start()))
+        let from = D::ONE.unwrap_or(self.dtype());
+        Conversion::of(from, D::LOSS).map_err(|kind| kind.at(self.region.start()))
     }
 }
 

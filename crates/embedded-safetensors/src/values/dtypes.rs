@@ -15,9 +15,8 @@
 //! }
 //! ```
 
-use super::convert::{Conversion, Element, Loss};
+use super::convert::Loss;
 use crate::dtype::Dtype;
-use crate::error::ErrorKind;
 
 /// The dtypes that [`Values`](crate::reader::Values) reads: [`Lossless`], [`Rounded`], or one of the types
 /// in this module that are named like a dtype. There are no others.
@@ -42,25 +41,21 @@ pub struct Lossless;
 pub struct Rounded;
 
 pub(crate) mod sealed {
-    use super::{Conversion, Dtype, Element, ErrorKind};
+    use super::{Dtype, Loss};
 
     pub trait Dtypes: Copy {
-        /// # Errors
-        /// As [`Conversion::of`].
-        fn conversion<T: Element>(self, from: Dtype) -> Result<Conversion<T>, ErrorKind>;
+        /// The dtype, if there is only one. It is a constant, so that no code for others is linked.
+        const ONE: Option<Dtype> = None;
+        const LOSS: Loss;
     }
 }
 
 impl sealed::Dtypes for Lossless {
-    fn conversion<T: Element>(self, from: Dtype) -> Result<Conversion<T>, ErrorKind> {
-        Conversion::of(from, Loss::None)
-    }
+    const LOSS: Loss = Loss::None;
 }
 
 impl sealed::Dtypes for Rounded {
-    fn conversion<T: Element>(self, from: Dtype) -> Result<Conversion<T>, ErrorKind> {
-        Conversion::of(from, Loss::Rounded)
-    }
+    const LOSS: Loss = Loss::Rounded;
 }
 
 macro_rules! one {
@@ -76,10 +71,8 @@ macro_rules! one {
         }
 
         impl sealed::Dtypes for $dtype {
-            #[inline(always)]
-            fn conversion<T: Element>(self, _: Dtype) -> Result<Conversion<T>, ErrorKind> {
-                Conversion::of(Dtype::$dtype, Loss::None)
-            }
+            const ONE: Option<Dtype> = Some(Dtype::$dtype);
+            const LOSS: Loss = Loss::None;
         }
     )+};
 }
