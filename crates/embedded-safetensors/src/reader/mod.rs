@@ -4,7 +4,6 @@
 //! A [`TensorReader`](crate::TensorReader) creates the other two, for all of a tensor, some of its rows, or
 //! a slice.
 
-pub(crate) mod contiguous;
 pub(crate) mod region;
 mod shift;
 mod slice;
@@ -19,8 +18,7 @@ use crate::io::{ReadAt, read_full, read_part};
 use embedded_io as eio;
 use embedded_safetensors_macros::blocking as form;
 
-pub use contiguous::Contiguous;
-pub use region::Region;
+pub use region::{Contiguous, Region};
 pub use slice::SliceReader;
 pub use sliced::Sliced;
 pub use values::Values;

@@ -13,7 +13,7 @@ use crate::integrity::Sum;
 use crate::io::ReadError;
 #[cfg(feature = "embedded-io")]
 use crate::io::read::arrived;
-use crate::reader::contiguous::Contiguous;
+use crate::reader::region::Contiguous;
 use crate::reader::sliced::Sliced;
 use crate::slice::range::AxisRange;
 #[cfg(doc)]
