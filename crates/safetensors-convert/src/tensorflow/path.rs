@@ -59,8 +59,8 @@ fn in_directory(path: &Path) -> io::Result<PathBuf> {
     let indexes = [path.join(OF_SAVED_MODEL), with_suffix(path, SUFFIX)];
     indexes.into_iter().find(|index| index.is_file()).ok_or_else(|| {
         unsound(format!(
-            "this directory is not a SavedModel with variables: it has no {OF_SAVED_MODEL}; of a checkpoint, give \
-             NAME.index"
+            "this directory is not a SavedModel with variables: it has no {OF_SAVED_MODEL}; of a checkpoint, \
+             give NAME.index"
         ))
     })
 }

@@ -207,6 +207,7 @@ fn read_legacy(bytes: &mut Bytes, len: u64, options: Options) -> io::Result<(Fla
     let Bytes { file, store, .. } = bytes;
     let object_at = legacy::object_at(file, len)?;
     let at = object_at.unwrap_or_default();
+    store.follow = object_at.is_some();
     let open = || Opcodes::starting_at(Part::new(file, at, len - at), at);
     let parsed = read_pickle(open, object_at.is_none(), store, options);
     let neither = "it is neither an archive nor of the format before 1.6, and as a pickle of arrays";

@@ -69,9 +69,8 @@ pub(super) struct Store {
     /// The numbers of the storages that are not in the pickle, by their keys.
     keys: HashTable<u32>,
     hasher: RandomState,
-    /// Whether they are those of an archive; otherwise they follow the pickle, and are known once it names
-    /// them.
-    is_archive: bool,
+    /// Whether they follow the pickle, and are known once it names them.
+    pub follow: bool,
 }
 
 impl Store {
@@ -85,7 +84,7 @@ impl Store {
         let mut storages: Vec<Storage> = entries.into_iter().map(storage).collect();
         // They were collected in the memory of the entries, which is twice as large.
         storages.shrink_to_fit();
-        let mut store = Self { storages, is_archive: true, ..Self::default() };
+        let mut store = Self { storages, ..Self::default() };
         (0..).zip(0..store.storages.len()).for_each(|(index, _)| store.name(index));
         store
     }
@@ -110,8 +109,8 @@ impl Store {
             .ok_or_else(|| unsound(format!("names a storage {}, which is not a number", quoted(key))))?;
         let index = match self.named(number) {
             Some(index) => index,
-            None if self.is_archive => {
-                return Err(unsound(format!("needs storage {key}, which the archive does not have")));
+            None if !self.follow => {
+                return Err(unsound(format!("needs storage {key}, which the file does not have")));
             }
             None => {
                 let (at, kind) = (UNPLACED, Kind::Plain);
@@ -290,7 +289,7 @@ mod tests {
     /// Storages cost memory, also those that no tensor uses.
     #[test]
     fn storages_are_limited() {
-        let mut store = Store::default();
+        let mut store = Store { follow: true, ..Store::default() };
         for _ in 0..MOST - 1 {
             store.add_pickled(0, 4, 4, Kind::Pickled).expect("a storage");
         }

@@ -160,7 +160,7 @@ fn names_and_storages_that_are_not_known_are_rejected() {
         (b"K\x01K\x02\x93.", "imports a name that is not a text"),
         (b"ctorch\nTensor\n}b.", "sets the state of a value of type type"),
         (b"c\x1b[31m\nx\n.", "imports \\u{1b}[31m.x"),
-        (&id("1", b"K\x06"), "needs storage 1, which the archive does not have"),
+        (&id("1", b"K\x06"), "needs storage 1, which the file does not have"),
         (&id("0", b"K\x05"), "needs 20 bytes of storage 0, which has 24"),
         (&id("../0", b"K\x06"), "is not a number"),
         (&id("00", b"K\x06"), "is not a number"),
@@ -256,6 +256,7 @@ fn archives_of_other_programs_are_rejected() {
     let neither = "it is neither an archive nor of the format before 1.6, and as a pickle of arrays: ";
     rejected(b"", ErrorKind::InvalidData, neither);
     rejected(b"N.N.", ErrorKind::InvalidData, &format!("{neither}bytes follow the pickle, which ends at 2"));
+    rejected(&super::tests::plain(), ErrorKind::InvalidData, "needs storage 0, which the file does not have");
     rejected(b"PK\x03\x04", ErrorKind::InvalidData, "not a zip archive, or a truncated one");
 }
 
