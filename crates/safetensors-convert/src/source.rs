@@ -85,41 +85,30 @@ pub(crate) fn no_tensor() -> io::Error {
     io::Error::other("no tensor has this index")
 }
 
-/// A piece of a stream that is made before it is read.
-#[derive(Default)]
-pub(crate) struct Piece {
-    pub bytes: Vec<u8>,
+/// A stream of pieces that are made one after the other.
+struct Pieces<M> {
+    make: M,
+    piece: Vec<u8>,
     given: usize,
-}
-
-impl Piece {
-    /// Returns bytes of the piece. If there are no more, `make` makes the next one: an empty one at the end.
-    pub fn read(
-        &mut self,
-        buffer: &mut [u8],
-        make: impl FnOnce(&mut Vec<u8>) -> io::Result<()>,
-    ) -> io::Result<usize> {
-        if self.given == self.bytes.len() {
-            self.given = 0;
-            self.bytes.clear();
-            // What was made until an error is dropped.
-            make(&mut self.bytes).inspect_err(|_| self.bytes.clear())?;
-        }
-        let len = (&self.bytes[self.given..]).read(buffer)?;
-        self.given += len;
-        Ok(len)
-    }
 }
 
 /// Returns a stream of the pieces that `make` makes: an empty one at the end.
 pub(crate) fn pieces(make: impl FnMut(&mut Vec<u8>) -> io::Result<()>) -> impl Read {
-    struct Pieces<M>(Piece, M);
-    impl<M: FnMut(&mut Vec<u8>) -> io::Result<()>> Read for Pieces<M> {
-        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-            self.0.read(buffer, &mut self.1)
+    Pieces { make, piece: Vec::new(), given: 0 }
+}
+
+impl<M: FnMut(&mut Vec<u8>) -> io::Result<()>> Read for Pieces<M> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.given == self.piece.len() {
+            self.given = 0;
+            self.piece.clear();
+            // What was made until an error is dropped.
+            (self.make)(&mut self.piece).inspect_err(|_| self.piece.clear())?;
         }
+        let len = (&self.piece[self.given..]).read(buffer)?;
+        self.given += len;
+        Ok(len)
     }
-    Pieces(Piece::default(), make)
 }
 
 /// A reader of elements whose errors name the tensor.

@@ -5,7 +5,7 @@
 //! its bytes is read once for each piece, in reads that are as long as the gaps allow.
 
 use crate::error::ensure;
-use crate::source::Piece;
+use crate::source::pieces;
 use crate::zip::{Part, read_full};
 use std::borrow::Borrow;
 use std::fs::File;
@@ -29,7 +29,7 @@ struct Axis {
 }
 
 /// A reader of an array.
-pub struct Strided<F> {
+struct Strided<F> {
     file: F,
     /// Where the first element is.
     begin: u64,
@@ -41,33 +41,45 @@ pub struct Strided<F> {
     step: u64,
     /// The number of the next piece, and of all pieces.
     next: u64,
-    pieces: u64,
-    piece: Piece,
+    count: u64,
     window: Vec<u8>,
 }
 
+/// Returns a reader of the array with these dimensions and strides, whose first element is at `begin`. All
+/// offsets of its elements fit 64 bits.
+pub fn strided<F: Borrow<File>>(
+    file: F,
+    begin: u64,
+    width: u64,
+    dims: &[u64],
+    strides: &[u64],
+) -> impl Read + use<F> {
+    in_pieces(PIECE, file, begin, width, dims, strides)
+}
+
+fn in_pieces<F: Borrow<File>>(
+    piece: u64,
+    file: F,
+    begin: u64,
+    width: u64,
+    dims: &[u64],
+    strides: &[u64],
+) -> impl Read + use<F> {
+    let axes = merged(dims, strides);
+    let room = (piece / width).max(2);
+    let split = axes.iter().position(|axis| axis.to <= room / 2).unwrap_or(axes.len());
+    let step = axes.get(split).map_or(1, |axis| (room / axis.to).max(1));
+    let chunks = axes.get(split).map_or(1, |axis| axis.len.div_ceil(step));
+    let count = if dims.contains(&0) { 0 } else { chunks };
+    let count = axes.iter().take(split).fold(count, |count, axis| count * axis.len);
+    let mut array = Strided { file, begin, width, axes, split, step, next: 0, count, window: Vec::new() };
+    pieces(move |piece| array.make(piece))
+}
+
 impl<F: Borrow<File>> Strided<F> {
-    /// Creates a reader of the array with these dimensions and strides, whose first element is at `begin`.
-    /// All offsets of its elements fit 64 bits.
-    pub fn new(file: F, begin: u64, width: u64, dims: &[u64], strides: &[u64]) -> Self {
-        Self::within(PIECE, file, begin, width, dims, strides)
-    }
-
-    fn within(piece: u64, file: F, begin: u64, width: u64, dims: &[u64], strides: &[u64]) -> Self {
-        let axes = merged(dims, strides);
-        let room = (piece / width).max(2);
-        let split = axes.iter().position(|axis| axis.to <= room / 2).unwrap_or(axes.len());
-        let step = axes.get(split).map_or(1, |axis| (room / axis.to).max(1));
-        let chunks = axes.get(split).map_or(1, |axis| axis.len.div_ceil(step));
-        let pieces = if dims.contains(&0) { 0 } else { chunks };
-        let pieces = axes.iter().take(split).fold(pieces, |pieces, axis| pieces * axis.len);
-        let (next, piece, window) = Default::default();
-        Self { file, begin, width, axes, split, step, next, pieces, piece, window }
-    }
-
     /// Makes the next piece; an empty one after the last.
     fn make(&mut self, piece: &mut Vec<u8>) -> io::Result<()> {
-        if self.next == self.pieces {
+        if self.next == self.count {
             return Ok(());
         }
         let (before, rest) = self.axes.split_at(self.split);
@@ -192,7 +204,7 @@ fn merged(dims: &[u64], strides: &[u64]) -> Vec<Axis> {
     for (&len, &from) in dims.iter().zip(strides).filter(|(len, _)| **len != 1) {
         match axes.last_mut() {
             Some(last) if from.checked_mul(len) == Some(last.from) => {
-                *last = Axis { len: last.len * len, from, to: 1 };
+                *last = Axis { len: last.len.saturating_mul(len), from, to: 1 };
             }
             _ => axes.push(Axis { len, from, to: 1 }),
         }
@@ -200,7 +212,7 @@ fn merged(dims: &[u64], strides: &[u64]) -> Vec<Axis> {
     let mut to = 1;
     for axis in axes.iter_mut().rev() {
         axis.to = to;
-        to *= axis.len;
+        to = axis.len.saturating_mul(to);
     }
     axes
 }
@@ -217,24 +229,7 @@ pub fn fortran(dims: &[u64]) -> Vec<u64> {
 
 /// Whether strides are those of an array without gaps in the order of safetensors.
 pub fn is_contiguous(dims: &[u64], strides: &[u64]) -> bool {
-    if dims.contains(&0) {
-        return true;
-    }
-    let mut expected = 1;
-    dims.iter().zip(strides).rev().filter(|(dim, _)| **dim != 1).all(|(dim, stride)| {
-        let fits = *stride == expected;
-        expected = expected.saturating_mul(*dim);
-        fits
-    })
-}
-
-impl<F: Borrow<File>> Read for Strided<F> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let mut piece = std::mem::take(&mut self.piece);
-        let read = piece.read(buffer, |bytes| self.make(bytes));
-        self.piece = piece;
-        read
-    }
+    matches!(merged(dims, strides)[..], [] | [Axis { from: 1, .. }])
 }
 
 /// Converts lengths within a piece or a window, which fit.
@@ -244,7 +239,7 @@ fn to_usize(value: u64) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{PIECE, Strided, fortran, is_contiguous};
+    use super::{PIECE, fortran, in_pieces, is_contiguous};
     use crate::samples::{file, noise};
     use std::io::Read;
 
@@ -267,7 +262,7 @@ mod tests {
             let expected = expected(&bytes, *width, dims, strides);
             for piece in pieces {
                 let mut result = Vec::new();
-                let mut reader = Strided::within(*piece, &file, 3, *width as u64, dims, strides);
+                let mut reader = in_pieces(*piece, &file, 3, *width as u64, dims, strides);
                 reader.read_to_end(&mut result).expect("read");
                 assert!(result == expected, "{dims:?} {strides:?} {width} {piece}");
             }

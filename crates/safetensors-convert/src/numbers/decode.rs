@@ -28,7 +28,7 @@ impl Decoder {
         self.read(bytes, values).map_err(io::Error::other)
     }
 
-    fn read<T: Element + Copy>(&self, bytes: &[u8], mut values: &mut [T]) -> Result<(), String> {
+    fn read<T: Element + Copy>(&self, bytes: &[u8], values: &mut [T]) -> Result<(), String> {
         let (name, len, elements) = (self.dtype.name(), bytes.len(), values.len());
         let header =
             format!("{{\"t\":{{\"dtype\":\"{name}\",\"shape\":[{elements}],\"data_offsets\":[0,{len}]}}}}");
@@ -37,11 +37,7 @@ impl Decoder {
         let mut model = Model::open(Framed { header, bytes }, &mut [0; 64]).map_err(sentence)?;
         let tensor = model.find("t", &mut [0; 64]).map_err(sentence)?.ok_or("no tensor")?;
         let mut reader = model.reader(&tensor).map_err(|error| error.to_string())?.values().rounded();
-        while !values.is_empty() {
-            let read = reader.read(values).map_err(sentence)?.len();
-            values = values.get_mut(read..).unwrap_or_default();
-        }
-        Ok(())
+        reader.read_exact(values).map_err(sentence)
     }
 
     /// Decodes all elements as [`decode`](Self::decode) does, and widens them in a loop that is vectorised.

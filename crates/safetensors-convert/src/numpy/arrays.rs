@@ -1,9 +1,9 @@
 //! Files of numpy as sources of tensors, with their bytes in the order of safetensors.
 
 use super::{Header, Order, swapped};
-use crate::error::{unsound, within};
+use crate::error::{ensure, within};
 use crate::source::no_tensor;
-use crate::strided::{Strided, fortran, is_contiguous};
+use crate::strided::{fortran, is_contiguous, strided};
 use crate::text::quoted;
 use crate::zip::{Contents, Exact, Part, check_ratio, entries, open_contents, open_entry};
 use crate::{Tensor, TensorSource};
@@ -56,9 +56,9 @@ impl Arrays {
             (Vec::with_capacity(entries.len()), Vec::with_capacity(entries.len()));
         for mut entry in entries {
             let place = format!("entry {}", quoted(&entry.name));
-            if !entry.name.ends_with(SUFFIX) {
-                return Err(unsound(format!("{place} is not an array: its name does not end with {SUFFIX}")));
-            }
+            ensure(entry.name.ends_with(SUFFIX), || {
+                format!("{place} is not an array: its name does not end with {SUFFIX}")
+            })?;
             let described =
                 described(&mut open_entry(&file, &entry), entry.contents.unpacked, Some(entry.contents));
             let (dtype, mut dims, layout) = described.map_err(|error| within(&place, error))?;
@@ -77,7 +77,7 @@ impl Arrays {
         let is_transposed = layout.is_fortran && !is_contiguous(dims, &strides);
         let Some(contents) = layout.entry else {
             return Ok(match is_transposed {
-                true => Box::new(Strided::new(&self.file, at, width, dims, &strides)),
+                true => Box::new(strided(&self.file, at, width, dims, &strides)),
                 false => Box::new(Exact::new(&self.file, at, tensor.byte_len())),
             });
         };
@@ -85,7 +85,7 @@ impl Arrays {
         if is_transposed {
             let mut spool = tempfile::tempfile()?;
             io::copy(&mut packed, &mut spool)?;
-            return Ok(Box::new(Strided::new(spool, at, width, dims, &strides)));
+            return Ok(Box::new(strided(spool, at, width, dims, &strides)));
         }
         io::copy(&mut (&mut packed).take(at), &mut io::sink())?;
         Ok(Box::new(packed))
@@ -123,9 +123,7 @@ fn described(
 ) -> io::Result<(Dtype, Vec<u64>, Layout)> {
     let (header, data_at) = Header::read(source)?;
     let (found, expected) = (len.saturating_sub(data_at), header.byte_len()?);
-    if found != expected {
-        return Err(unsound(format!("the array has {found} bytes after its header, {expected} needed")));
-    }
+    ensure(found == expected, || format!("the array has {found} bytes after its header, {expected} needed"))?;
     let Header { dtype, dims, is_fortran, order } = header;
     Ok((dtype, dims, Layout { entry, data_at, order, is_fortran }))
 }

@@ -1,7 +1,7 @@
 //! The header of an array.
 
 use super::dict;
-use crate::error::unsound;
+use crate::error::{ensure, unsound};
 use crate::source::byte_len;
 use crate::text::quoted;
 use crate::zip::read_full;
@@ -109,34 +109,27 @@ fn name_of(dtype: Dtype) -> Option<String> {
 fn read_text(source: &mut (impl Read + ?Sized)) -> io::Result<(String, u64)> {
     let mut start = [0; 8];
     let read = read_full(source, &mut start)?;
-    if read < 8 || start[..6] != *MAGIC {
-        return Err(unsound("not a .npy array: it does not begin with \\x93NUMPY and a version"));
-    }
+    let is_npy = read == 8 && start[..6] == *MAGIC;
+    ensure(is_npy, || "not a .npy array: it does not begin with \\x93NUMPY and a version")?;
     let (width, is_utf8) = match (start[6], start[7]) {
         (1, 0) => (2, false),
         (2, 0) => (4, false),
         (3, 0) => (4, true),
         (major, minor) => {
-            return Err(unsound(format!(
-                "unknown .npy version {major}.{minor}; 1.0, 2.0 and 3.0 are supported"
-            )));
+            let sentence = format!("unknown .npy version {major}.{minor}; 1.0, 2.0 and 3.0 are supported");
+            return Err(unsound(sentence));
         }
     };
     let mut length = [0; 4];
-    if read_full(source, &mut length[..width])? < width {
-        return Err(unsound("the .npy ends before its header does"));
-    }
+    let read = read_full(source, &mut length[..width])?;
+    ensure(read == width, || "the .npy ends before its header does")?;
     let length = usize::try_from(u32::from_le_bytes(length)).unwrap_or(usize::MAX);
-    if length > LONGEST {
-        return Err(unsound(format!(
-            "the header of the array claims {length} bytes, at most {LONGEST} are allowed"
-        )));
-    }
+    ensure(length <= LONGEST, || {
+        format!("the header of the array claims {length} bytes, at most {LONGEST} are allowed")
+    })?;
     let mut bytes = vec![0; length];
     let read = read_full(source, &mut bytes)?;
-    if read < length {
-        return Err(unsound(format!("the .npy ends after {read} of the {length} bytes of its header")));
-    }
+    ensure(read == length, || format!("the .npy ends after {read} of the {length} bytes of its header"))?;
     Ok((decoded(bytes, is_utf8)?, (8 + width + length) as u64))
 }
 

@@ -1,7 +1,7 @@
 //! Finds the index of a checkpoint by what a user gives for it.
 
 use super::table::is_table;
-use crate::error::unsound;
+use crate::error::{ensure, unsound};
 use crate::text::quoted;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
@@ -30,20 +30,16 @@ pub fn index_of(path: &Path) -> io::Result<PathBuf> {
         let index = quoted(&format!("{stem}{SUFFIX}"));
         return Err(unsound(format!("this is a data file of a checkpoint; give its index, {index}")));
     }
-    if name == "saved_model.pb" {
-        return Err(unsound("this is the graph of a SavedModel; give the directory that has it"));
-    }
+    let is_graph = name == "saved_model.pb";
+    ensure(!is_graph, || "this is the graph of a SavedModel; give the directory that has it")?;
     let index = with_suffix(path, SUFFIX);
     if index.is_file() {
         return Ok(index);
     }
     // Opening a pipe without a writer would block.
-    if !fs::metadata(path)?.is_file() {
-        return Err(unsound("this is neither a file nor a directory"));
-    }
-    if name == "checkpoint" {
-        return Err(unsound("this is the list of the checkpoints of its directory; give one's NAME.index"));
-    }
+    ensure(fs::metadata(path)?.is_file(), || "this is neither a file nor a directory")?;
+    let list = "this is the list of the checkpoints of its directory; give one's NAME.index";
+    ensure(name != "checkpoint", || list)?;
     Err(unsound(match is_table(&File::open(path)?)? {
         true => format!(
             "{} does not exist beside it: this may be a V1 checkpoint, which is not supported; load and save \

@@ -6,7 +6,7 @@ use super::slices::{Extent, MARK, key};
 use super::stored::{MOST_PIECES, Place};
 use super::table;
 use crate::Tensor;
-use crate::error::{beyond_limit, unsound};
+use crate::error::{ensure, ensure_within, unsound};
 use crate::text::quoted;
 use embedded_safetensors::Dtype;
 use embedded_safetensors::header::MAX_HEADER_LEN;
@@ -72,9 +72,7 @@ impl Scan {
     pub fn of(index: &File) -> io::Result<Self> {
         let mut scan = Self::default();
         table::for_each(index, |key, value| scan.add(key, value))?;
-        if scan.header.is_none() {
-            return Err(unsound("the index has no entries"));
-        }
+        ensure(scan.header.is_some(), || "the index has no entries")?;
         if let Some(slice) = scan.slices.iter().find(|slice| !slice.is_used) {
             let key = quoted(&String::from_utf8_lossy(&slice.key));
             return Err(unsound(format!("no variable lists the slice with the key {key}")));
@@ -86,9 +84,7 @@ impl Scan {
     fn add(&mut self, key: &[u8], value: &[u8]) -> io::Result<()> {
         let Some(header) = &self.header else {
             // Keys are sorted, so the empty one is the first.
-            if !key.is_empty() {
-                return Err(unsound("the index has no header"));
-            }
+            ensure(key.is_empty(), || "the index has no header")?;
             let in_header = |reason| unsound(format!("the header of the index: {reason}"));
             self.header = Some(Header::read(value).map_err(in_header)?);
             return Ok(());
@@ -101,11 +97,9 @@ impl Scan {
         let (is_slice, rank) = (key.first() == Some(&MARK), entry.dims.len());
         // Of texts, the shapes of slices are kept.
         let is_kept = is_slice || entry.dtype.is_some();
-        if is_kept && rank > MAX_RANK {
-            let (name, most) = (shown(), MAX_RANK);
-            let sentence = format!("tensor {name}: its rank is {rank}, at most {most} is supported");
-            return Err(beyond_limit(sentence));
-        }
+        ensure_within(!is_kept || rank <= MAX_RANK, || {
+            format!("tensor {}: its rank is {rank}, at most {MAX_RANK} is supported", shown())
+        })?;
         entry.check(shards).map_err(in_tensor)?;
         if is_slice {
             return self.add_slice(key, entry).map_err(in_tensor);
@@ -123,21 +117,18 @@ impl Scan {
 
     /// Counts an entry and the bytes of its key.
     fn count(&mut self, key: &[u8]) -> io::Result<()> {
-        if self.places.len() == MOST {
-            return Err(beyond_limit(format!("the index has more than {MOST} tensors and slices")));
-        }
-        if key.len() > LONGEST_KEY {
-            let (shown, len) = (quoted(&String::from_utf8_lossy(key)), key.len());
-            return Err(beyond_limit(format!(
-                "tensor {shown}: its key has {len} bytes, at most {LONGEST_KEY} are allowed"
-            )));
-        }
-        self.key_bytes += key.len() as u64;
-        if self.key_bytes > MOST_KEY_BYTES {
-            let sentence = format!("the keys of the index have more than {MOST_KEY_BYTES} bytes together");
-            return Err(beyond_limit(sentence));
-        }
-        Ok(())
+        ensure_within(self.places.len() < MOST, || {
+            format!("the index has more than {MOST} tensors and slices")
+        })?;
+        let len = key.len();
+        ensure_within(len <= LONGEST_KEY, || {
+            let shown = quoted(&String::from_utf8_lossy(key));
+            format!("tensor {shown}: its key has {len} bytes, at most {LONGEST_KEY} are allowed")
+        })?;
+        self.key_bytes += len as u64;
+        ensure_within(self.key_bytes <= MOST_KEY_BYTES, || {
+            format!("the keys of the index have more than {MOST_KEY_BYTES} bytes together")
+        })
     }
 
     fn add_tensor(&mut self, name: String, entry: Entry<'_>, data: Data) -> io::Result<()> {
@@ -146,10 +137,11 @@ impl Scan {
             Some(dtype) => {
                 let Data { axis, count, .. } = data;
                 let is_one_run = entry.dims.iter().zip(0..axis).all(|(dim, _)| *dim == 1);
-                if !is_one_run && usize::try_from(count).is_ok_and(|count| count > MOST_PIECES) {
+                let is_many = usize::try_from(count).is_ok_and(|count| count > MOST_PIECES);
+                ensure_within(is_one_run || !is_many, || {
                     let slices = format!("tensor {}: it has {count} slices along axis {axis}", quoted(&name));
-                    return Err(beyond_limit(format!("{slices}, at most {MOST_PIECES} are supported")));
-                }
+                    format!("{slices}, at most {MOST_PIECES} are supported")
+                })?;
                 self.tensors.push(Tensor { name, dtype, dims: entry.dims });
                 self.data.push(data);
             }

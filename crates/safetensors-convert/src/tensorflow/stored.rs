@@ -1,7 +1,7 @@
 //! Reads the bytes of a tensor: those of one place, or of the slices of a partitioned variable.
 
 use super::table::masked;
-use crate::error::unsound;
+use crate::error::ensure;
 use crate::zip::Part;
 use std::collections::VecDeque;
 use std::fs::File;
@@ -32,17 +32,13 @@ impl Read for Checked<'_> {
         }
         let Place { shard, crc, at, size } = self.place;
         let len = self.source.read(buffer)?;
-        if len == 0 {
-            return Err(unsound(format!("data file {shard} ends {} bytes too early", self.left)));
-        }
+        ensure(len > 0, || format!("data file {shard} ends {} bytes too early", self.left))?;
         self.crc = crc32c::crc32c_append(self.crc, &buffer[..len]);
         self.left = self.left.saturating_sub(len as u64);
-        match self.left == 0 && masked(self.crc) != crc {
-            true => Err(unsound(format!(
-                "the {size} bytes at byte {at} of data file {shard} have a wrong checksum"
-            ))),
-            false => Ok(len),
-        }
+        ensure(self.left > 0 || masked(self.crc) == crc, || {
+            format!("the {size} bytes at byte {at} of data file {shard} have a wrong checksum")
+        })?;
+        Ok(len)
     }
 }
 

@@ -113,9 +113,8 @@ fn place(file: &File, len: u64, at: u64, index: u32, store: &mut Store) -> io::R
     let storage = *store.get(index)?;
     let key = storage.key;
     let mut count = [0; 8];
-    if read_full(&mut Part::new(file, at, len.saturating_sub(at)), &mut count)? < count.len() {
-        return Err(unsound(format!("the file ends at byte {len}, before storage {key}")));
-    }
+    let read = read_full(&mut Part::new(file, at, len.saturating_sub(at)), &mut count)?;
+    ensure(read == count.len(), || format!("the file ends at byte {len}, before storage {key}"))?;
     let count = u64::from_le_bytes(count);
     ensure(count.checked_mul(storage.width.into()) == Some(storage.len), || {
         let expected = storage.len / u64::from(storage.width);

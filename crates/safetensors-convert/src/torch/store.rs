@@ -109,10 +109,8 @@ impl Store {
             .ok_or_else(|| unsound(format!("names a storage {}, which is not a number", quoted(key))))?;
         let index = match self.named(number) {
             Some(index) => index,
-            None if !self.follow => {
-                return Err(unsound(format!("needs storage {key}, which the file does not have")));
-            }
             None => {
+                ensure(self.follow, || format!("needs storage {key}, which the file does not have"))?;
                 let (at, kind) = (UNPLACED, Kind::Plain);
                 let storage = Storage { key: number, at, packed: len, len, crc: 0, dtype: None, kind, width };
                 let index = self.add(storage)?;
