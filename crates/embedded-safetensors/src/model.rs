@@ -1,9 +1,7 @@
 //! A model in storage.
 
 use super::{ReadAt, TensorReader, feed, form};
-use crate::error::Error;
-#[cfg(doc)]
-use crate::error::ErrorKind;
+use crate::error::{Error, ErrorKind};
 use crate::header::Entry;
 use crate::header::progress::Machine;
 use crate::index::Index;
@@ -499,8 +497,15 @@ impl<S: ReadAt> Model<S> {
     /// otherwise: use them with the model that they are from.
     pub fn reader<'a>(&'a mut self, tensor: &'a impl Located) -> Result<TensorReader<'a, &'a mut S>, Error> {
         let (place, data) = (tensor.locate()?, self.header.data());
-        place.check_in(data)?;
-        Ok(TensorReader::new(&mut self.source, Span::of(place, data.start), tensor.dims()))
+        if place.header != 0 && place.header != data.header {
+            return Err(ErrorKind::OtherModel.at(data.start));
+        }
+        if place.begin > place.end || place.end > data.len {
+            let kind = ErrorKind::OutsideData { end: place.end, data_len: data.len };
+            return Err(kind.at(data.start + data.len));
+        }
+        let span = Span::of(place, data.start);
+        Ok(TensorReader { source: &mut self.source, span, dims: tensor.dims() })
     }
 
     /// Reads the header once, and validates it unless that has been done. `open` and `find_all` share this

@@ -153,7 +153,8 @@ impl OwnedIndex {
         let location =
             Location { dtype: tensor.dtype(), header: 0, begin: tensor.begin(), end: tensor.end() };
         // The header has been validated, and its tensors with it.
-        TensorReader::new(source, Span::of(location, self.summary().data_start), tensor.dims())
+        let span = Span::of(location, self.summary().data_start);
+        TensorReader { source, span, dims: tensor.dims() }
     }
 }
 

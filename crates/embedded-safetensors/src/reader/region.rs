@@ -222,13 +222,11 @@ impl Contiguous {
         self.seek(self.next.wrapping_sub(self.first).saturating_add(elements))
     }
 
-    /// Returns the byte in which an element begins, and how many bits of it belong to earlier elements. The
-    /// tensor must have the element, or end there. It has fewer than 2^64 bits, so nothing can wrap.
+    /// Returns the byte in which an element begins. The tensor must have the element, or end there. It has
+    /// fewer than 2^64 bits, so nothing can wrap.
     #[inline]
-    const fn place(&self, element: u64) -> (u64, u8) {
-        let bits = element.wrapping_mul(bits_of_value(self.dtype) as u64);
-        let [low, ..] = bits.to_le_bytes();
-        (self.start.wrapping_add(bits >> 3), low & 7)
+    const fn byte_of(&self, element: u64) -> u64 {
+        self.start.wrapping_add(element.wrapping_mul(bits_of_value(self.dtype) as u64) >> 3)
     }
 }
 
@@ -261,11 +259,11 @@ impl sealed::Region for Contiguous {
     }
 
     fn offset(&self) -> u64 {
-        self.place(self.next).0
+        self.byte_of(self.next)
     }
 
     fn end(&self) -> u64 {
-        self.place(self.end).0
+        self.byte_of(self.end)
     }
 
     #[inline]
@@ -273,9 +271,11 @@ impl sealed::Region for Contiguous {
         if block.is_full() {
             return None;
         }
-        let (offset, skip) = self.place(*at);
-        let bits = block.most.wrapping_mul(bits_of_value(self.dtype).into());
-        let len = low_usize(touched_bytes(bits.wrapping_add(skip.into())));
+        let width = bits_of_value(self.dtype).into();
+        let before = at.wrapping_mul(width);
+        let (offset, skip) = (self.start.wrapping_add(before >> 3), before.to_le_bytes()[0] & 7);
+        let bits = block.most.wrapping_mul(width).wrapping_add(skip.into());
+        let len = low_usize(touched_bytes(bits));
         let reach = Reach { end: at.wrapping_add(block.most), skip, is_cut: false };
         Some(Run { offset, begin: 0, len, reach })
     }

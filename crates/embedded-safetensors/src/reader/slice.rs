@@ -11,7 +11,7 @@ use crate::reader::region::Until;
 use crate::reader::region::sealed::{Block, Region, Run};
 use crate::reader::sliced::Sliced;
 use crate::shape::Shape;
-use crate::values::dtypes::Lossless;
+use core::marker::PhantomData;
 
 /// Reads the bytes of a slice of a tensor, in chunks of any size. [`values`](Self::values) reads its
 /// elements as numbers.
@@ -102,7 +102,7 @@ impl<S: ReadAt> SliceReader<S> {
 
     /// Reads the slice as values, from its first element on, regardless of this reader's position.
     pub fn values(self) -> Values<S, Sliced> {
-        Values { source: self.source, region: self.place.values(), dtypes: Lossless }
+        Values { source: self.source, region: self.place.values(), dtypes: PhantomData }
     }
 
     /// Reads into the buffer, and advances once that is complete.

@@ -19,7 +19,7 @@ use crate::slice::range::AxisRange;
 #[cfg(doc)]
 use crate::tensor::span::Located;
 use crate::tensor::span::Span;
-use crate::values::dtypes::Lossless;
+use core::marker::PhantomData;
 use core::ops::Range;
 
 /// Reads the bytes of one tensor into your buffers: in chunks, or at any offset, as often as you like.
@@ -39,17 +39,13 @@ use core::ops::Range;
 #[derive(Debug)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct TensorReader<'t, S> {
-    source: S,
-    span: Span,
-    dims: &'t [u64],
+    pub(crate) source: S,
+    pub(crate) span: Span,
+    pub(crate) dims: &'t [u64],
 }
 
 #[form]
 impl<'t, S: ReadAt> TensorReader<'t, S> {
-    pub(crate) const fn new(source: S, span: Span, dims: &'t [u64]) -> Self {
-        Self { source, span, dims }
-    }
-
     /// Makes chunks end at multiples of `block` bytes in the file, such as the sectors of a card or the
     /// units of a DMA controller. All chunks but the first then begin at such a boundary; the first one may
     /// be shorter.
@@ -185,7 +181,7 @@ impl<'t, S: ReadAt> TensorReader<'t, S> {
     /// alignment](Self::aligned_to) have no effect.
     pub fn values(self) -> Values<S> {
         let region = Contiguous::all(&self.span);
-        Values { source: self.source, region, dtypes: Lossless }
+        Values { source: self.source, region, dtypes: PhantomData }
     }
 
     /// Reads one row as values: all elements with the index `row` on axis 0. In a vector that is one
@@ -197,7 +193,7 @@ impl<'t, S: ReadAt> TensorReader<'t, S> {
     /// is possible only with your own [`Located`].
     pub fn row(self, row: u64) -> Result<Values<S>, Error> {
         let region = Contiguous::row(&self.span, self.dims, row)?;
-        Ok(Values { source: self.source, region, dtypes: Lossless })
+        Ok(Values { source: self.source, region, dtypes: PhantomData })
     }
 
     /// Reads consecutive rows as values: each [`Values::read_exact`] with a buffer for one row reads the
@@ -208,7 +204,7 @@ impl<'t, S: ReadAt> TensorReader<'t, S> {
     /// [`row`](Self::row).
     pub fn rows(self, rows: Range<u64>) -> Result<Values<S>, Error> {
         let region = Contiguous::rows(&self.span, self.dims, rows)?;
-        Ok(Values { source: self.source, region, dtypes: Lossless })
+        Ok(Values { source: self.source, region, dtypes: PhantomData })
     }
 
     /// Reads a part of the tensor: one range for each axis, outermost first. Axes without a range are read

@@ -10,6 +10,7 @@ use crate::util::bytes::{front, low_usize};
 use crate::values::convert::{Conversion, Element};
 use crate::values::dtypes::{Dtypes, Lossless, One, Rounded};
 use crate::values::native::bytes_of_mut;
+use core::marker::PhantomData;
 #[cfg(feature = "std")]
 use std::vec::Vec;
 
@@ -60,8 +61,7 @@ use std::vec::Vec;
 pub struct Values<S, R = Contiguous, D = Lossless> {
     pub(crate) source: S,
     pub(crate) region: R,
-    #[expect(dead_code)] // its type selects the conversions
-    pub(crate) dtypes: D,
+    pub(crate) dtypes: PhantomData<D>,
 }
 
 #[form]
@@ -71,19 +71,19 @@ impl<S: ReadAt, R: Region, D: Dtypes> Values<S, R, D> {
     ///
     /// # Errors
     /// [`ErrorKind::DtypeMismatch`] when the tensor has another dtype, at its first byte.
-    pub fn of<O: One>(self, dtypes: O) -> Result<Values<S, R, O>, Error> {
+    pub fn of<O: One>(self, _: O) -> Result<Values<S, R, O>, Error> {
         let (found, asked) = (self.dtype(), DtypeSet::of(&[O::DTYPE]));
         if found != O::DTYPE {
             let kind = ErrorKind::DtypeMismatch { query: None, found, asked };
             return Err(kind.at(self.region.start()));
         }
-        Ok(Values { source: self.source, region: self.region, dtypes })
+        Ok(Values { source: self.source, region: self.region, dtypes: PhantomData })
     }
 
     /// Rounds to the nearest value, with ties to even, where [`ErrorKind::Lossy`] would be returned
     /// otherwise.
     pub fn rounded(self) -> Values<S, R, Rounded> {
-        Values { source: self.source, region: self.region, dtypes: Rounded }
+        Values { source: self.source, region: self.region, dtypes: PhantomData }
     }
 
     /// Returns the dtype of the elements.
@@ -123,7 +123,7 @@ impl<S: ReadAt, R: Region, D: Dtypes> Values<S, R, D> {
     /// [`ErrorKind::BufferLength`] when `out` is empty and values are left; those of the storage;
     /// [`ReadError::UnexpectedEof`].
     pub async fn read<'b, T: Element>(&mut self, out: &'b mut [T]) -> Result<&'b [T], ReadError<S::Error>> {
-        let conversion = self.conversion()?;
+        let conversion = Conversion::of::<D>(self.dtype()).map_err(|kind| kind.at(self.region.start()))?;
         if out.is_empty() && self.remaining() > 0 {
             let needed = size_of::<T>() as u64;
             return Err(ErrorKind::BufferLength { needed, capacity: 0 }.at(self.region.offset()).into());
@@ -138,7 +138,7 @@ impl<S: ReadAt, R: Region, D: Dtypes> Values<S, R, D> {
     /// [`ErrorKind::OutsideElements`] when fewer are left, before anything is read; otherwise as
     /// [`read`](Self::read).
     pub async fn read_exact<T: Element>(&mut self, out: &mut [T]) -> Result<(), ReadError<S::Error>> {
-        let conversion = self.conversion()?;
+        let conversion = Conversion::of::<D>(self.dtype()).map_err(|kind| kind.at(self.region.start()))?;
         if let Some(beyond @ 1..) = (out.len() as u64).checked_sub(self.remaining()) {
             return Err(self.region.outside(beyond - 1).into());
         }
@@ -156,7 +156,7 @@ impl<S: ReadAt, R: Region, D: Dtypes> Values<S, R, D> {
     /// [`read_exact`](Self::read_exact).
     #[cfg(feature = "std")]
     pub async fn read_to_vec<T: Element>(&mut self) -> Result<Vec<T>, ReadError<S::Error>> {
-        self.conversion::<T>()?;
+        Conversion::<T>::of::<D>(self.dtype()).map_err(|kind| kind.at(self.region.start()))?;
         let (left, mut values) = (self.remaining(), Vec::new());
         let len = usize::try_from(left).unwrap_or(usize::MAX);
         if values.try_reserve_exact(len).is_err() {
@@ -166,14 +166,6 @@ impl<S: ReadAt, R: Region, D: Dtypes> Values<S, R, D> {
         values.resize(len, T::ZERO);
         self.read_exact(&mut values).await?;
         Ok(values)
-    }
-
-    /// # Errors
-    /// As [`Conversion::of`], at the tensor's first byte.
-    #[inline]
-    fn conversion<T: Element>(&self) -> Result<Conversion<T>, Error> {
-        let from = D::ONE.unwrap_or(self.dtype());
-        Conversion::of(from, D::LOSS).map_err(|kind| kind.at(self.region.start()))
     }
 }
 

@@ -10,6 +10,7 @@ use crate::util::bytes::{copy, index_below};
 use crate::validate::Summary;
 use crate::values::Element;
 use crate::values::convert::Arriving;
+use crate::values::dtypes::{Lossless, Rounded};
 
 /// A query, the memory for the tensor, and how much of the tensor has arrived.
 ///
@@ -55,12 +56,12 @@ impl<'n, 'b> Target<'n, 'b> {
     /// [`Values`](crate::reader::Values) converts them. There must be space for all values of the tensor (two
     /// for an element of C64); the rest is unchanged. A conversion that could lose something is an error.
     pub const fn values<T: Element>(query: Query<'n>, values: &'b mut [T]) -> Self {
-        Self { query, memory: Memory::Values(Arriving::new::<T, false>(values)), filled: 0 }
+        Self { query, memory: Memory::Values(Arriving::new::<T, Lossless>(values)), filled: 0 }
     }
 
     /// As [`values`](Self::values), but rounds to the nearest value where that would be an error.
     pub const fn rounded<T: Element>(query: Query<'n>, values: &'b mut [T]) -> Self {
-        Self { query, memory: Memory::Values(Arriving::new::<T, true>(values)), filled: 0 }
+        Self { query, memory: Memory::Values(Arriving::new::<T, Rounded>(values)), filled: 0 }
     }
 }
 

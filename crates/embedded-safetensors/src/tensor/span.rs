@@ -27,23 +27,6 @@ pub(crate) struct Data {
     pub(crate) header: u32,
 }
 
-impl Location {
-    /// Checks that the tensor belongs to this model, and that it is inside its data.
-    ///
-    /// # Errors
-    /// [`ErrorKind::OtherModel`], [`ErrorKind::OutsideData`].
-    pub(crate) fn check_in(&self, data: Data) -> Result<(), Error> {
-        let Data { start: data_start, len: data_len, header } = data;
-        if self.header != 0 && self.header != header {
-            return Err(ErrorKind::OtherModel.at(data_start));
-        }
-        if self.begin > self.end || self.end > data_len {
-            return Err(ErrorKind::OutsideData { end: self.end, data_len }.at(data_start + data_len));
-        }
-        Ok(())
-    }
-}
-
 /// A value that knows where a tensor is: a [`TensorInfo`], a [`Query`](crate::query::Query) that was found, a
 /// tensor of an [`Index`](crate::index::Index).
 pub trait Located {

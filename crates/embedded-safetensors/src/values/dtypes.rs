@@ -44,7 +44,7 @@ pub(crate) mod sealed {
     use super::{Dtype, Loss};
 
     pub trait Dtypes: Copy {
-        /// The dtype, if there is only one. It is a constant, so that no code for others is linked.
+        /// The dtype, if there is only one.
         const ONE: Option<Dtype> = None;
         const LOSS: Loss;
     }

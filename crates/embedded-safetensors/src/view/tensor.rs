@@ -128,7 +128,7 @@ impl<'a> Tensor<'a> {
 
     /// Returns a reader of the tensor, for bytes in chunks, values and slices, as for any storage.
     pub fn reader(&self) -> TensorReader<'_, &'a [u8]> {
-        TensorReader::new(self.file.bytes(), self.span(), self.shape().dims())
+        TensorReader { source: self.file.bytes(), span: self.span(), dims: self.shape().dims() }
     }
 
     pub(super) fn span(&self) -> Span {

@@ -1,10 +1,11 @@
 //! Values that arrive in pieces of any length, in memory whose type is known only when it is created.
 
-use super::{Conversion, Element, Loss, values_in};
+use super::{Conversion, Element, values_in};
 use crate::dtype::Dtype;
 use crate::error::ErrorKind;
 use crate::tensor::span::unit;
 use crate::util::bytes::{copy, index_below};
+use crate::values::dtypes::Dtypes;
 use crate::values::native::{bytes_of_mut, values_of_mut};
 
 /// The memory of values, and the elements that arrived but are not complete yet.
@@ -25,10 +26,9 @@ struct Ways {
 }
 
 impl<'b> Arriving<'b> {
-    pub(crate) const fn new<T: Element, const ROUNDED: bool>(values: &'b mut [T]) -> Self {
-        let ways = const {
-            &Ways { size: size_of::<T>() as u64, check: check::<T, ROUNDED>, convert: convert::<T, ROUNDED> }
-        };
+    pub(crate) const fn new<T: Element, D: Dtypes>(values: &'b mut [T]) -> Self {
+        let ways =
+            const { &Ways { size: size_of::<T>() as u64, check: check::<T, D>, convert: convert::<T, D> } };
         Self { memory: bytes_of_mut(values), ways, group: [0; 8], grouped: 0 }
     }
 
@@ -92,18 +92,13 @@ impl<'b> Arriving<'b> {
     }
 }
 
-const fn loss(rounded: bool) -> Loss {
-    if rounded { Loss::Rounded } else { Loss::None }
+fn check<T: Element, D: Dtypes>(dtype: Dtype) -> Result<(), ErrorKind> {
+    Conversion::<T>::of::<D>(dtype).map(|_| ())
 }
 
-fn check<T: Element, const ROUNDED: bool>(dtype: Dtype) -> Result<(), ErrorKind> {
-    Conversion::<T>::of(dtype, loss(ROUNDED)).map(|_| ())
-}
-
-fn convert<T: Element, const ROUNDED: bool>(dtype: Dtype, elements: &[u8], memory: &mut [u8]) {
+fn convert<T: Element, D: Dtypes>(dtype: Dtype, elements: &[u8], memory: &mut [u8]) {
     // It has been checked that there is a conversion, and the memory is that of values.
-    if let (Ok(conversion), Some(values)) = (Conversion::of(dtype, loss(ROUNDED)), values_of_mut::<T>(memory))
-    {
+    if let (Ok(conversion), Some(values)) = (Conversion::of::<D>(dtype), values_of_mut::<T>(memory)) {
         conversion.apply_from(elements, 0, values);
     }
 }

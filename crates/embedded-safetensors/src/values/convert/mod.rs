@@ -28,6 +28,7 @@ mod packed;
 use crate::dtype::Dtype;
 use crate::error::ErrorKind;
 use crate::util::bytes::{copy, front};
+use crate::values::dtypes::Dtypes;
 use crate::values::native::bytes_of_mut;
 pub use element::Element;
 use element::{ConvertFn, Way};
@@ -85,12 +86,14 @@ impl<T: Element> Conversion<T> {
     /// [`ErrorKind::Lossy`] when the conversion would need rounding; [`ErrorKind::NoConversion`] when there
     /// is none.
     #[inline]
-    pub(crate) fn of(from: Dtype, loss: Loss) -> Result<Self, ErrorKind> {
+    pub(crate) fn of<D: Dtypes>(dtype: Dtype) -> Result<Self, ErrorKind> {
+        // If there is only one dtype, it is a constant, so that no code for others is linked.
+        let from = D::ONE.unwrap_or(dtype);
         let bits = bits_of_value(from);
         if let Some(way) = T::lossless(from) {
             return Ok(Self { bits, way });
         }
-        match (T::rounded(from), loss) {
+        match (T::rounded(from), D::LOSS) {
             (Some(convert), Loss::Rounded) => Ok(Self { bits, way: Way::Convert(convert) }),
             (Some(_), Loss::None) => Err(ErrorKind::Lossy { from, to: T::DTYPE }),
             (None, _) => Err(ErrorKind::NoConversion { from, to: T::DTYPE }),
