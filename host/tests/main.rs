@@ -27,7 +27,6 @@ mod join;
 mod lint;
 mod made;
 mod numpy;
-mod outputs;
 mod pack;
 mod pages;
 mod quant;
