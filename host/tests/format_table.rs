@@ -131,8 +131,13 @@ fn samples() -> Vec<Sample> {
 }
 
 fn of_pytorch((name, dtype): (&str, &'static str), is_old: bool) -> Sample {
-    // A byte of this dtype has two elements.
-    let data = bytes(if dtype == "F4" { 4 } else { len(dtype) }, dtype);
+    let len = match name {
+        "QInt32Storage" => 16,
+        // A byte of F4 has two elements.
+        _ if dtype == "F4" || name.starts_with('Q') => 4,
+        _ => len(dtype),
+    };
+    let data = bytes(len, dtype);
     let has_class = name.ends_with("Storage");
     let count = u8::try_from(data.len()).expect("few");
     let tensor = match has_class {
