@@ -359,6 +359,14 @@ fn shards_of_pytorch_are_one_model() {
     place.put("m/pytorch_model.bin.index.json", tied.as_bytes());
     assert_eq!(convert(&place, &["m", "p.safetensors"]).code, Some(0));
     fs::remove_file(place.path("p.safetensors")).expect("removed");
+    // One that is left out on request is missing nowhere.
+    let complex = made::tensor("0", "ComplexDoubleStorage", 1, false);
+    let both = [("b", made::tensor("1", "FloatStorage", 1, false)), ("c", complex)];
+    let both = made::pytorch(&made::dictionary(&both), &[vec![0; 16], floats(&[2.0])]);
+    place.put("m/pytorch_model-00002-of-00002.bin", &both);
+    let run = convert(&place, &["m", "s.safetensors", "--skip-unsupported"]);
+    assert!(run.code == Some(0) && run.out.contains("skipped: \"c\" of m/pytorch_model-00002-of"), "{run:?}");
+    assert_eq!(place.tensors("s.safetensors"), ["a", "b"]);
     fs::remove_file(place.path("m/pytorch_model-00002-of-00002.bin")).expect("removed");
     convert(&place, &["m", "p.safetensors"]).fails(2, "00002-of-00002.bin: cannot be read");
     // A file of that name is the model of its directory.

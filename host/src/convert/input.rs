@@ -214,8 +214,10 @@ impl Input {
             let names: HashSet<&str> = own
                 .chain(file.foreign().into_iter().flat_map(|file| &file.ties).map(|(name, _)| &**name))
                 .collect();
+            let skipped = file.foreign().into_iter().flat_map(|file| &file.left_out.skipped);
+            let skipped: HashSet<&str> = skipped.map(|(path, _)| &**path).collect();
             let shard = quoted(shard);
-            if let Some(missing) = listed.difference(&names).min() {
+            if let Some(missing) = listed.difference(&names).filter(|name| !skipped.contains(*name)).min() {
                 return bad(format!("tensor {} is not in {shard}", quoted(missing)));
             }
             if let Some(more) = names.difference(&listed).min() {
