@@ -153,6 +153,11 @@ impl Plan<'_> {
             let (values, names) = (counted(*count, "value"), listed(names, 8, *count));
             writeln!(out, "  left out: {values}{of} that safetensors cannot store: {names}")?;
         }
+        let is_lost = |left_out: &LeftOut| left_out.count > 0 || !left_out.skipped.is_empty();
+        if self.tensors.is_empty() && self.left_out().any(|(_, left_out)| is_lost(left_out)) {
+            let advice = "in Python, save a dictionary of tensors, such as a state_dict()";
+            writeln!(out, "  no tensor is left: {advice}")?;
+        }
         Ok(())
     }
 

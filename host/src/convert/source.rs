@@ -340,7 +340,7 @@ impl Foreign {
                 Readable::Archive => Box::new(Arrays::open_many(open(path)?)?),
                 Readable::PyTorch => {
                     let options = torch::Options { ties, skip_unsupported: reading.skip_unsupported };
-                    let checkpoint = torch::Checkpoint::open_with(open(path)?, options)?;
+                    let checkpoint = open_pytorch(open(path)?, options)?;
                     let listed = |values: &[torch::LeftOut]| {
                         values.iter().map(|value| (value.path.clone(), value.kind.clone())).collect()
                     };
@@ -408,6 +408,20 @@ impl Opened {
             false => Err(Error::not_read(&self.path, NotRead::changed())),
         }
     }
+}
+
+/// Opens a file of PyTorch. An error advises `--skip-unsupported` only if nothing else is wrong.
+fn open_pytorch(file: File, options: torch::Options) -> io::Result<torch::Checkpoint> {
+    let again = file.try_clone()?;
+    torch::Checkpoint::open_with(file, options).map_err(|error| {
+        let text = error.to_string();
+        let Some(text) = text.strip_suffix("--skip-unsupported leaves it out") else { return error };
+        let options = torch::Options { skip_unsupported: true, ..options };
+        match torch::Checkpoint::open_with(again, options) {
+            Ok(_) => error,
+            Err(_) => io::Error::new(error.kind(), text.trim_end_matches("; ").trim_end_matches(", or ")),
+        }
+    })
 }
 
 /// The error of a reader, with the name of the format.
