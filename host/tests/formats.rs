@@ -532,6 +532,9 @@ fn checkpoints_of_tensorflow_are_read() {
     }
     fs::remove_file(place.path(name)).expect("removed");
     convert(&place, &["m", "r.safetensors"]).fails(2, "cannot be opened");
+    let file = fs::File::open(place.path("m.index")).expect("a file");
+    let run = place.run_redirected(["convert", "-", "r.safetensors"], file);
+    run.is(2, "", "-: cannot be read: its data is in other files; give its path\n");
     // Several steps of one training are not one model.
     place.put("n.index", &index);
     place.put("steps/a.index", &index).put("steps/b.index", &index);

@@ -25,7 +25,7 @@ use std::path::{Path, PathBuf};
 pub struct Convert {
     /// Inputs, whose contents show their format: safetensors, PyTorch, GGUF, TensorFlow, .npy or .npz;
     /// files, shard indexes, directories, or `-` for standard input: a model in safetensors, or a redirected
-    /// file of any format. The last one is the output, unless it is given with -o
+    /// file of any format but TensorFlow. The last one is the output, unless it is given with -o
     #[arg(value_name = "IN", required = true)]
     paths: Vec<PathBuf>,
 

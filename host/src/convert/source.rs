@@ -356,6 +356,9 @@ impl Foreign {
                     split = gguf.split();
                     Box::new(gguf)
                 }
+                Readable::TensorFlow if path.as_os_str() == "-" => {
+                    return Err(io::Error::other("its data is in other files; give its path"));
+                }
                 Readable::TensorFlow => {
                     let checkpoint = tensorflow::Checkpoint::open(path, &mut open)?;
                     let values = checkpoint.strings().iter().map(|name| (name.clone(), "string".into()));
