@@ -3,13 +3,13 @@
 use crate::generate::{self, GENERATED};
 use crate::report::{Outcome, Report};
 use crate::stages::{self, STAGES, Stage, Tier};
-use crate::{boards, demo, fuzz, measure, python};
+use crate::{boards, demo, fuzz, measure, python, release};
 use std::process::ExitCode;
 
 /// A command: its name, its arguments, a line about it, and the function that runs it with its arguments.
 type Command = (&'static str, &'static str, &'static str, fn(&[&str]) -> Result<ExitCode, String>);
 
-const COMMANDS: [Command; 8] = [
+const COMMANDS: [Command; 10] = [
     (
         "test",
         "[--full | --list | STAGE…]",
@@ -24,6 +24,8 @@ const COMMANDS: [Command; 8] = [
         fuzz::run(words).map(|()| ExitCode::SUCCESS)
     }),
     ("oracle", python::ORACLES, "ask other frameworks, which take gigabytes", run_oracle),
+    ("release", release::ARGUMENTS, "make what users install: crates, wheels, archives", release::make),
+    ("verify", release::ARGUMENTS, "verify a release from its directory alone", release::verify),
     (
         "help",
         "",

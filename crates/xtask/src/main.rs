@@ -17,6 +17,7 @@ mod measure;
 mod model;
 mod process;
 mod python;
+mod release;
 mod report;
 mod stages;
 mod toolchain;

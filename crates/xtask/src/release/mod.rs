@@ -1,0 +1,114 @@
+//! What users install, made in one directory and verified from that directory alone.
+//!
+//! A release is made from a copy of the tracked files, in which links of pages lead to the repository.
+
+mod crates;
+mod tree;
+
+use crate::machine::Need;
+use crate::process::Run;
+use crate::workspace;
+use std::path::{Path, PathBuf, absolute};
+use std::process::ExitCode;
+
+/// What makes a part of the release from a copy of the repository, and what verifies it.
+struct Part {
+    name: &'static str,
+    needs: &'static [Need],
+    make: fn(tree: &Path, dir: &Path) -> Result<(), String>,
+    verify: fn(dir: &Path, table: &mut Table) -> Result<(), String>,
+}
+
+const PARTS: [Part; 1] =
+    [Part { name: "crates", needs: crates::NEEDS, make: crates::make, verify: crates::verify }];
+
+pub const ARGUMENTS: &str = "DIR [PART…]";
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+/// The address of the repository, which the workspace's manifest states.
+pub const REPOSITORY: &str = env!("CARGO_PKG_REPOSITORY");
+
+/// Makes the named parts, or all.
+pub fn make(words: &[&str]) -> Result<ExitCode, String> {
+    let (dir, parts) = arguments(words)?;
+    let tree = tree::copy()?;
+    for part in parts {
+        eprintln!("{}", part.name);
+        let place = dir.join(part.name);
+        let _ = std::fs::remove_dir_all(&place);
+        std::fs::create_dir_all(&place).map_err(|error| error.to_string())?;
+        part.needs.iter().try_for_each(|need| need.set_up())?;
+        (part.make)(&tree, &place)?;
+        let script = format!("{}.sh", part.name);
+        let from = tree.join("crates/xtask/src/release").join(&script);
+        workspace::write(&dir.join(script), &workspace::read(&from)?)?;
+    }
+    let sums = "find . -type f ! -name SHA256SUMS | LC_ALL=C sort | xargs -d '\\n' sha256sum > SHA256SUMS";
+    Run::new("sh").args(["-c", sums]).dir(&dir).capture()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Verifies the named parts, or all, and prints a table.
+pub fn verify(words: &[&str]) -> Result<ExitCode, String> {
+    let (dir, parts) = arguments(words)?;
+    let mut table = Table { dir: dir.clone(), failed: false };
+    println!("| artefact | bytes | verified |\n|---|---|---|");
+    let sums = Run::new("sha256sum").words("--check --strict --quiet SHA256SUMS").dir(&dir);
+    table.row(&dir.join("SHA256SUMS"), "the sum of every file", sums.capture().map(drop));
+    for part in parts {
+        part.needs.iter().try_for_each(|need| need.set_up())?;
+        (part.verify)(&dir.join(part.name), &mut table)?;
+        let script = dir.join(format!("{}.sh", part.name));
+        let run = alone(&empty(part.name)?, part.name == "crates").args(["sh".as_ref(), script.as_path()]);
+        table.row(&script, "what a user does, in an empty directory", run.capture().map(drop));
+    }
+    Ok(if table.failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+fn arguments(words: &[&str]) -> Result<(PathBuf, Vec<&'static Part>), String> {
+    let usage = |sentence: &str| format!("{}{sentence}", crate::commands::USAGE);
+    let (dir, names) = words.split_first().ok_or_else(|| usage("a directory is missing"))?;
+    let dir = absolute(dir).map_err(|error| error.to_string())?;
+    if dir.starts_with(workspace::root()) {
+        return Err(usage("the directory must lie outside of the repository, which verify hides"));
+    }
+    if let Some(name) = names.iter().find(|name| PARTS.iter().all(|part| part.name != **name)) {
+        return Err(usage(&format!("there is no part \"{name}\"")));
+    }
+    let chosen = PARTS.iter().filter(|part| names.is_empty() || names.contains(&part.name));
+    Ok((dir, chosen.collect()))
+}
+
+/// What was verified, printed row by row.
+struct Table {
+    dir: PathBuf,
+    failed: bool,
+}
+
+impl Table {
+    fn row(&mut self, artefact: &Path, how: &str, outcome: Result<(), String>) {
+        let name = artefact.strip_prefix(&self.dir).unwrap_or(artefact).display();
+        let size = artefact.metadata().map_or(0, |data| data.len());
+        self.failed |= outcome.is_err();
+        let failure = outcome.map_or_else(|error| format!("FAILED: {how}\n{error}\n"), |()| how.to_owned());
+        println!("| {name} | {size} | {failure} |");
+    }
+}
+
+/// Returns an empty directory outside of the repository.
+fn empty(name: &str) -> Result<PathBuf, String> {
+    let place = std::env::temp_dir().join("embedded-safetensors-verify").join(name);
+    let _ = std::fs::remove_dir_all(&place);
+    std::fs::create_dir_all(&place).map_err(|error| error.to_string())?;
+    Ok(place)
+}
+
+/// Returns a run of the program that is its first argument, in this directory, where the repository is an
+/// empty directory. Without `rust`, no program of Rust is on the search path.
+fn alone(dir: &Path, rust: bool) -> Run {
+    let hide = "mount -t tmpfs none \"$0\" && exec \"$@\"";
+    let run = Run::new("unshare").words("--mount --map-root-user sh -c").args([hide]);
+    let run = run.args([workspace::root()]).dir(dir).without("CARGO_TARGET_DIR");
+    let paths = std::env::var_os("PATH").unwrap_or_default();
+    let kept = std::env::split_paths(&paths).filter(|path| rust || !path.join("cargo").exists());
+    run.env("PATH", std::env::join_paths(kept).unwrap_or_default())
+}
