@@ -74,7 +74,8 @@ pub fn make(tree: &Path, dir: &Path) -> Result<(), String> {
 pub fn verify(dir: &Path, table: &mut Table) -> Result<(), String> {
     let place = empty("projects")?;
     let unpack = "mkdir -p crates .cargo && cp \"$0/config.toml\" .cargo && cp -r \"$0/firmware\" . && \
-                  for crate in \"$0\"/*.crate; do tar -xzf \"$crate\" -C crates; done";
+                  for crate in \"$0\"/*.crate; do tar -xzf \"$crate\" -C crates; done; \
+                  rm crates/*/Cargo.lock";
     Run::new("sh").args(["-c", unpack]).args([dir]).dir(&place).capture()?;
     let desktop = place.join("desktop");
     DESKTOP.iter().try_for_each(|(file, text)| write(&desktop.join(file), text.as_bytes()))?;
@@ -94,11 +95,11 @@ pub fn verify(dir: &Path, table: &mut Table) -> Result<(), String> {
     let ran = cargo("firmware", "run --release --quiet").and_then(|()| only_ours(&place.join("firmware")));
     table.row(&dir.join("firmware"), "`no_std`, on an emulated Cortex-M3", ran);
     let host = format!("crates/safetensors-host-{VERSION}");
-    let install = cargo("", &format!("install --quiet --path {host} --root installed"));
-    let model = "firmware/model.safetensors";
-    let checks = || alone(&place, false).args(["installed/bin/safetensors", "check", model]).capture();
-    let installed = install.and_then(|()| checks().map(drop)).and_then(|()| only_ours(&place.join(host)));
-    table.row(&dir.join("safetensors-host*.crate"), "`cargo install`, and the command runs", installed);
+    let command = alone(&place, false).args([place.join(&host).join("target/release/safetensors")]);
+    let checks = cargo(&host, "build --release --quiet")
+        .and_then(|()| command.words("check firmware/model.safetensors").capture())
+        .and_then(|_| only_ours(&place.join(&host)));
+    table.row(&dir.join(format!("safetensors-host-{VERSION}.crate")), "the command builds and runs", checks);
     Ok(())
 }
 
@@ -106,7 +107,7 @@ pub fn verify(dir: &Path, table: &mut Table) -> Result<(), String> {
 fn only_ours(project: &Path) -> Result<(), String> {
     let lock = text(&project.join("Cargo.lock"))?;
     let ours = |package: &&str| CRATES.iter().any(|name| package.contains(&format!("name = \"{name}\"\n")));
-    match lock.split("[[package]]").filter(ours).find(|package| package.contains("source = ")) {
+    match lock.split("\n\n").filter(ours).find(|package| package.contains("source = ")) {
         Some(package) => Err(format!("it is not ours:{package}")),
         None => Ok(()),
     }
