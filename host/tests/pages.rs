@@ -38,6 +38,58 @@ fn every_command_has_a_page_in_the_readme() {
     }
 }
 
+/// The README shows what these print on a terminal.
+#[test]
+fn the_picture_shows_the_output() {
+    let (place, path) = (files(), folder().join("../docs/src/images/terminal.svg"));
+    let commands =
+        ["safetensors inspect digits.safetensors | head -n 12", "safetensors check torn.safetensors"];
+    let shown = |command: &str| {
+        let printed = run(&place, &format!("export CLICOLOR_FORCE=1; {command}"), None);
+        format!("\u{1b}[1m$ {command}\u{1b}[0m\n{printed}")
+    };
+    let new = picture(&commands.map(shown).join("\n"));
+    if std::env::var_os("BLESS").is_some() {
+        fs::write(&path, &new).expect("files are written");
+    }
+    assert!(fs::read_to_string(&path).is_ok_and(|old| old == new), "BLESS=1 draws the picture again");
+}
+
+/// Codes of the terminal, and how they look.
+const STYLES: [(&str, &str); 6] = [
+    ("0", ""),
+    ("1", "font-weight:bold;"),
+    ("2", "opacity:.6;"),
+    ("31", "fill:#ff8080;"),
+    ("32", "fill:#80e080;"),
+    ("34", "fill:#80a0ff;"),
+];
+
+/// Draws text with the colours of a terminal.
+fn picture(screen: &str) -> String {
+    let (width, height) = (1060, 20 + 18 * screen.lines().count());
+    let mut text = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" fill=\"#dddddd\" \
+         font-family=\"monospace\" font-size=\"13\">\n\
+         <rect width=\"{width}\" height=\"{height}\" rx=\"6\" fill=\"#1e1e1e\"/>\n"
+    );
+    for (row, line) in screen.lines().enumerate() {
+        text += &format!("<text x=\"14\" y=\"{}\" xml:space=\"preserve\">", 24 + 18 * row);
+        let mut style = String::new();
+        for part in format!("0m{line}").split("\u{1b}[") {
+            let (code, part) = part.split_once('m').expect("a code");
+            let (_, look) = STYLES.iter().find(|(of, _)| *of == code).expect("a code that is drawn");
+            style = if code == "0" { String::new() } else { style + look };
+            let part = part.replace('&', "&amp;").replace('<', "&lt;");
+            if !part.is_empty() {
+                text += &format!("<tspan style=\"{style}\">{part}</tspan>");
+            }
+        }
+        text += "</text>\n";
+    }
+    text + "</svg>\n"
+}
+
 const TABLE: &str = "| command | what it does |\n|---|---|\n";
 
 fn row(command: &str) -> String {
