@@ -1,4 +1,4 @@
-"""The Python examples of the guide and of the README run, and what they write is a valid model."""
+"""The Python examples of the guide and of both READMEs run, and what they write is a valid model."""
 
 import re
 
@@ -10,7 +10,7 @@ from embedded_safetensors import check
 pytestmark = pytest.mark.main
 
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
-PAGES = [ROOT / "crates/safetensors-python/README.md", *sorted((ROOT / "docs/src").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "crates/safetensors-python/README.md", *sorted((ROOT / "docs/src").glob("*.md"))]
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if BLOCK.search(page.read_text())], ids=lambda page: page.name)

@@ -3,6 +3,7 @@
 //! A release is made from a copy of the tracked files, in which links of pages lead to the repository.
 
 mod crates;
+mod guide;
 mod tree;
 
 use crate::machine::Need;
@@ -19,8 +20,17 @@ struct Part {
     verify: fn(dir: &Path, table: &mut Table) -> Result<(), String>,
 }
 
-const PARTS: [Part; 1] =
-    [Part { name: "crates", needs: crates::NEEDS, make: crates::make, verify: crates::verify }];
+const PARTS: [Part; 2] = [
+    Part { name: "crates", needs: crates::NEEDS, make: crates::make, verify: crates::verify },
+    Part { name: "guide", needs: guide::NEEDS, make: guide::make, verify: guide::verify },
+];
+
+impl Part {
+    /// The file with what a user does.
+    fn script(&self) -> String {
+        format!("{}.sh", self.name)
+    }
+}
 
 pub const ARGUMENTS: &str = "DIR [PART…]";
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -38,9 +48,10 @@ pub fn make(words: &[&str]) -> Result<ExitCode, String> {
         std::fs::create_dir_all(&place).map_err(|error| error.to_string())?;
         part.needs.iter().try_for_each(|need| need.set_up())?;
         (part.make)(&tree, &place)?;
-        let script = format!("{}.sh", part.name);
-        let from = tree.join("crates/xtask/src/release").join(&script);
-        workspace::write(&dir.join(script), &workspace::read(&from)?)?;
+        // The guide has no script.
+        if let Ok(script) = workspace::read(&tree.join("crates/xtask/src/release").join(part.script())) {
+            workspace::write(&dir.join(part.script()), &script)?;
+        }
     }
     let sums = "find . -type f ! -name SHA256SUMS | LC_ALL=C sort | xargs -d '\\n' sha256sum > SHA256SUMS";
     Run::new("sh").args(["-c", sums]).dir(&dir).capture()?;
@@ -57,7 +68,10 @@ pub fn verify(words: &[&str]) -> Result<ExitCode, String> {
     for part in parts {
         part.needs.iter().try_for_each(|need| need.set_up())?;
         (part.verify)(&dir.join(part.name), &mut table)?;
-        let script = dir.join(format!("{}.sh", part.name));
+        let script = dir.join(part.script());
+        if !script.exists() {
+            continue;
+        }
         let run = alone(&empty(part.name)?, part.name == "crates").args(["sh".as_ref(), script.as_path()]);
         table.row(&script, "what a user does, in an empty directory", run.capture().map(drop));
     }

@@ -14,10 +14,13 @@ pub fn copy() -> Result<PathBuf, String> {
     let files = text(&tree.join("files"))?;
     copy.args([&tree]).args(files.lines()).capture()?;
     for page in files.lines().filter(|page| page.ends_with(".md")) {
-        // Pages of the guide stay together; the page of a package travels alone.
+        // Pages of the guide and of the commands stay together; the page of a package travels alone.
         let stays = ["docs/src", "host/docs"].into_iter().find(|kept| page.starts_with(kept));
         if stays.is_some() || page.ends_with("/README.md") {
-            let linked = absolute_links(&text(&root().join(page))?, page, stays.unwrap_or("/"));
+            // The README of the library is the repository's.
+            let from = root().join(page).canonicalize().map_err(|error| format!("{page}: {error}"))?;
+            let kept = stays.map_or(from.clone(), |kept| root().join(kept));
+            let linked = absolute_links(&text(&from)?, &from, &kept);
             write(&tree.join(page), linked.as_bytes())?;
         }
     }
@@ -30,21 +33,22 @@ pub fn copy() -> Result<PathBuf, String> {
 }
 
 /// Lets the links of a page to files that are not below `kept` lead to the repository.
-fn absolute_links(page: &str, path: &str, kept: &str) -> String {
+fn absolute_links(page: &str, path: &Path, kept: &Path) -> String {
     let mut parts = page.split("](");
     let mut text = parts.next().unwrap_or_default().to_owned();
     for part in parts {
         let end = part.find([')', '#', ' ']).unwrap_or(part.len());
-        let file = normal(&Path::new(path).with_file_name(&part[..end]));
-        let is_file = end > 0 && root().join(&file).exists();
-        let is_image =
-            file.extension().is_some_and(|extension| ["svg", "png"].iter().any(|of| extension == *of));
-        let form = if is_image { "raw" } else { "blob" };
-        let address = match is_file && !file.starts_with(kept) {
-            true => format!("{REPOSITORY}/{form}/v{VERSION}/{}", file.display()),
-            false => part[..end].to_owned(),
-        };
-        text = text + "](" + &address + &part[end..];
+        let (link, rest) = part.split_at(end);
+        let file = normal(&path.with_file_name(link));
+        text += "](";
+        match file.strip_prefix(root()) {
+            Ok(inside) if file.exists() && !link.is_empty() && !file.starts_with(kept) => {
+                let form = if link.ends_with(".svg") { "raw" } else { "blob" };
+                text += &format!("{REPOSITORY}/{form}/v{VERSION}/{}", inside.display());
+            }
+            _ => text += link,
+        }
+        text += rest;
     }
     text
 }
