@@ -5,7 +5,7 @@ use crate::machine::Need;
 use crate::process::Run;
 use crate::report::{Outcome, Tally};
 use crate::toolchain::{BARE_TARGETS, own_cargo};
-use crate::{boards, c, linking, lint, measure, python, workspace};
+use crate::{boards, c, linking, lint, measure, python, release};
 
 /// When a stage runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,12 +90,6 @@ const fn stage(
     steps: &'static [Step],
 ) -> Stage {
     Stage { name, about, tier, needs, steps }
-}
-
-/// Builds the guide. It fails if a chapter has no file.
-fn guide() -> Outcome {
-    let book = Run::new("mdbook").words("build docs --dest-dir").args([workspace::target_dir().join("book")]);
-    Ok(Tally::of("the guide builds", book.check()))
 }
 
 /// Sets up what a stage needs.
@@ -266,15 +260,8 @@ pub const STAGES: [Stage; 20] = [
     stage(
         Full,
         "packages",
-        "the libraries and the command build from their packages; the guide builds",
-        &[Need::CargoProgram("mdbook", "mdbook@0.4.52")],
-        &[
-            Cargo(
-                "package --locked --allow-dirty --quiet -p embedded-safetensors-macros \
-                 -p embedded-safetensors -p embedded-safestructures -p safetensors-files \
-                 -p safetensors-quant -p safetensors-remote -p safetensors-convert -p safetensors-emit -p safetensors-host",
-            ),
-            Call(guide),
-        ],
+        "users' projects build from the packages of the crates; the links of the guide lead somewhere",
+        release::NEEDS,
+        &[Call(release::stage)],
     ),
 ];

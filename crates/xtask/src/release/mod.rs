@@ -8,6 +8,7 @@ mod tree;
 
 use crate::machine::Need;
 use crate::process::Run;
+use crate::report::{Outcome, Tally};
 use crate::workspace;
 use std::path::{Path, PathBuf, absolute};
 use std::process::ExitCode;
@@ -61,21 +62,37 @@ pub fn make(words: &[&str]) -> Result<ExitCode, String> {
 /// Verifies the named parts, or all, and prints a table.
 pub fn verify(words: &[&str]) -> Result<ExitCode, String> {
     let (dir, parts) = arguments(words)?;
-    let mut table = Table { dir: dir.clone(), failed: false };
-    println!("| artefact | bytes | verified |\n|---|---|---|");
-    let sums = Run::new("sha256sum").words("--check --strict --quiet SHA256SUMS").dir(&dir);
+    let table = verified(&dir, parts)?;
+    print!("\n| artefact | bytes | verified |\n|---|---|---|\n{}", table.rows);
+    Ok(if table.tally.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// What [`stage`] needs.
+pub const NEEDS: &[Need] = &[Need::Group(crates::NEEDS), Need::Group(guide::NEEDS)];
+
+/// Makes and verifies the parts that take minutes only.
+pub fn stage() -> Outcome {
+    let dir = empty("release")?;
+    let words = [&dir.display().to_string(), "crates", "guide"];
+    make(&words)?;
+    Ok(verified(&dir, arguments(&words)?.1)?.tally)
+}
+
+fn verified(dir: &Path, parts: Vec<&Part>) -> Result<Table, String> {
+    let mut table = Table { dir: dir.to_owned(), rows: String::new(), tally: Tally::default() };
+    let sums = Run::new("sha256sum").words("--check --strict --quiet SHA256SUMS").dir(dir);
     table.row(&dir.join("SHA256SUMS"), "the sum of every file", sums.capture().map(drop));
     for part in parts {
         part.needs.iter().try_for_each(|need| need.set_up())?;
         (part.verify)(&dir.join(part.name), &mut table)?;
         let script = dir.join(part.script());
-        if !script.exists() {
-            continue;
+        if script.exists() {
+            let run = alone(&empty(part.name)?, part.name == "crates");
+            let run = run.args(["sh".as_ref(), script.as_path()]).capture().map(drop);
+            table.row(&script, "what a user does, in an empty directory", run);
         }
-        let run = alone(&empty(part.name)?, part.name == "crates").args(["sh".as_ref(), script.as_path()]);
-        table.row(&script, "what a user does, in an empty directory", run.capture().map(drop));
     }
-    Ok(if table.failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    Ok(table)
 }
 
 fn arguments(words: &[&str]) -> Result<(PathBuf, Vec<&'static Part>), String> {
@@ -92,19 +109,21 @@ fn arguments(words: &[&str]) -> Result<(PathBuf, Vec<&'static Part>), String> {
     Ok((dir, chosen.collect()))
 }
 
-/// What was verified, printed row by row.
+/// What was verified.
 struct Table {
     dir: PathBuf,
-    failed: bool,
+    /// In Markdown.
+    rows: String,
+    tally: Tally,
 }
 
 impl Table {
     fn row(&mut self, artefact: &Path, how: &str, outcome: Result<(), String>) {
         let name = artefact.strip_prefix(&self.dir).unwrap_or(artefact).display();
         let size = artefact.metadata().map_or(0, |data| data.len());
-        self.failed |= outcome.is_err();
-        let failure = outcome.map_or_else(|error| format!("FAILED: {how}\n{error}\n"), |()| how.to_owned());
-        println!("| {name} | {size} | {failure} |");
+        let failed = if outcome.is_err() { "FAILED: " } else { "" };
+        self.rows += &format!("| {name} | {size} | {failed}{how} |\n");
+        self.tally.check(&format!("{name}: {how}"), outcome);
     }
 }
 
