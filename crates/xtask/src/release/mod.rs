@@ -2,8 +2,10 @@
 //!
 //! A release is made from a copy of the tracked files, in which links of pages lead to the repository.
 
+mod command;
 mod crates;
 mod guide;
+mod notices;
 mod tree;
 
 use crate::machine::Need;
@@ -21,9 +23,10 @@ struct Part {
     verify: fn(dir: &Path, table: &mut Table) -> Result<(), String>,
 }
 
-const PARTS: [Part; 2] = [
+const PARTS: [Part; 3] = [
     Part { name: "crates", needs: crates::NEEDS, make: crates::make, verify: crates::verify },
     Part { name: "guide", needs: guide::NEEDS, make: guide::make, verify: guide::verify },
+    Part { name: "command", needs: command::NEEDS, make: command::make, verify: command::verify },
 ];
 
 impl Part {
