@@ -40,7 +40,7 @@ const CMAKE: [(&str, &str, &[&str], &str); 5] = [
     ("install", "", &["-DCMAKE_INSTALL_PREFIX=@"], "cargo"),
     ("outside", EXAMPLES, &["-DCMAKE_PREFIX_PATH=@", "-DCMAKE_REQUIRE_FIND_PACKAGE_safetensors=ON"], LAYER),
 ];
-const EXAMPLES: &str = "examples/cpp";
+const EXAMPLES: &str = "examples";
 const LAYER: &str = "layer";
 /// A project that sets the target itself, with an old CMake's policies.
 const VARIABLE: &str = "\
@@ -157,7 +157,7 @@ impl Build {
         let mut outcomes = vec![("the header", self.run("tests/header.c", None))];
         let is_cpp = self.compiler.ends_with("++");
         if is_cpp || self.flags.contains("-O") {
-            let example = if is_cpp { "examples/cpp/main.cpp" } else { "examples/inference.c" };
+            let example = if is_cpp { "examples/layer.cpp" } else { "examples/inference.c" };
             outcomes.push(("the example", self.run(example, Some(&model())).and_then(is_right)));
         }
         if self.flags.contains("-O") {
