@@ -1,0 +1,10 @@
+# Before 1.0, a program needs the minor version that it was written for.
+set(PACKAGE_VERSION @VERSION@)
+string(REGEX MATCH "^[0-9]+\\.[0-9]+" safetensors_minor ${PACKAGE_VERSION})
+if(PACKAGE_FIND_VERSION VERSION_LESS_EQUAL PACKAGE_VERSION
+        AND safetensors_minor STREQUAL "${PACKAGE_FIND_VERSION_MAJOR}.${PACKAGE_FIND_VERSION_MINOR}")
+    set(PACKAGE_VERSION_COMPATIBLE TRUE)
+endif()
+if(PACKAGE_FIND_VERSION VERSION_EQUAL PACKAGE_VERSION)
+    set(PACKAGE_VERSION_EXACT TRUE)
+endif()
