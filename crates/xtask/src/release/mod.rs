@@ -2,6 +2,7 @@
 //!
 //! A release is made from a copy of the tracked files, in which links of pages lead to the repository.
 
+mod c;
 mod command;
 mod crates;
 mod guide;
@@ -23,8 +24,9 @@ struct Part {
     verify: fn(dir: &Path, table: &mut Table) -> Result<(), String>,
 }
 
-const PARTS: [Part; 3] = [
+const PARTS: [Part; 4] = [
     Part { name: "crates", needs: crates::NEEDS, make: crates::make, verify: crates::verify },
+    Part { name: "c", needs: c::NEEDS, make: c::make, verify: c::verify },
     Part { name: "guide", needs: guide::NEEDS, make: guide::make, verify: guide::verify },
     Part { name: "command", needs: command::NEEDS, make: command::make, verify: command::verify },
 ];
