@@ -1,7 +1,7 @@
 //! The library for C: one archive for all targets, found by CMake and pkg-config, which is also a component
 //! of ESP-IDF and a module of Zephyr.
 
-use super::{REPOSITORY, Table, VERSION, alone, empty};
+use super::{REPOSITORY, Table, VERSION, alone, empty, notices::notices};
 use crate::machine::Need;
 use crate::process::Run;
 use crate::toolchain::own_cargo;
@@ -69,9 +69,10 @@ fn archive(tree: &Path, name: &str) -> Result<Vec<u8>, String> {
     write(&place.join("Cargo.toml"), &read(&tree.join("Cargo.toml"))?)?;
     let copy = Run::new("cp").words("-r LICENSE-MIT LICENSE-APACHE crates --target-directory").args([&place]);
     copy.dir(tree).capture()?;
+    let package = place.join("crates/safetensors-c");
+    write(&package.join("archive/LICENSE-OTHERS"), notices(&package)?.as_bytes())?;
     let run = Run::new("unshare").words("--mount --map-root-user sh crates/xtask/src/release/archive.sh");
-    let run = run.dir(&place).env("VERSION", VERSION).env("REPOSITORY", REPOSITORY);
-    run.without("RUSTFLAGS").capture()?;
+    run.dir(&place).env("VERSION", VERSION).env("REPOSITORY", REPOSITORY).without("RUSTFLAGS").capture()?;
     read(&place.join("safetensors.tar.gz"))
 }
 
@@ -79,8 +80,7 @@ fn archive(tree: &Path, name: &str) -> Result<Vec<u8>, String> {
 pub fn verify(dir: &Path, table: &mut Table) -> Result<(), String> {
     let (file, place) = (dir.join(format!("safetensors-c-{VERSION}.tar.gz")), empty("archive")?);
     Run::new("tar").args(["-xzf".as_ref(), file.as_path()]).dir(&place).capture()?;
-    let tests = c::directory().join("tests");
-    Run::new("cp").args(["judge.c", "sdk.cmake"]).args([&place]).dir(&tests).capture()?;
+    Run::new("cp").words("judge.c sdk.cmake").args([&place]).dir(&c::directory().join("tests")).capture()?;
     write(&place.join("CMakeLists.txt"), PROJECT.as_bytes())?;
     let pack = own_cargo().words("run --quiet --package verification --bin pack --");
     pack.args([place.join("vectors.bin")]).args(["all"]).capture()?;
@@ -91,10 +91,10 @@ pub fn verify(dir: &Path, table: &mut Table) -> Result<(), String> {
         table.row(&file, how.trim_end_matches(": "), said.map(drop));
     }
     let compote = python::environment("release")?.with_file_name("compote");
-    let pack = "component pack --name safetensors --project-dir safetensors --dest-dir .";
-    for words in ["manifest lint safetensors", pack] {
-        let outcome = Run::new(&compote).args(["--warnings-as-errors"]).words(words).dir(&place).capture();
-        table.row(&file, &format!("compote {words}"), outcome.map(drop));
+    for words in ["manifest lint", "component pack --name safetensors"] {
+        let run = Run::new(&compote).args(["--warnings-as-errors"]).words(words);
+        let outcome = run.dir(&place.join("safetensors")).capture();
+        table.row(&file, &format!("compote {words}, a component of ESP-IDF"), outcome.map(drop));
     }
     Ok(())
 }
