@@ -7,6 +7,7 @@ mod command;
 mod crates;
 mod guide;
 mod notices;
+mod python;
 mod tree;
 
 use crate::machine::Need;
@@ -24,11 +25,12 @@ struct Part {
     verify: fn(dir: &Path, table: &mut Table) -> Result<(), String>,
 }
 
-const PARTS: [Part; 4] = [
+const PARTS: [Part; 5] = [
     Part { name: "crates", needs: crates::NEEDS, make: crates::make, verify: crates::verify },
+    Part { name: "python", needs: python::NEEDS, make: python::make, verify: python::verify },
     Part { name: "c", needs: c::NEEDS, make: c::make, verify: c::verify },
-    Part { name: "guide", needs: guide::NEEDS, make: guide::make, verify: guide::verify },
     Part { name: "command", needs: command::NEEDS, make: command::make, verify: command::verify },
+    Part { name: "guide", needs: guide::NEEDS, make: guide::make, verify: guide::verify },
 ];
 
 impl Part {
