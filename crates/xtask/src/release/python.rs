@@ -27,11 +27,11 @@ const TEST: &str = r#"python3 -m venv env; limits=tests/python/requirements/main
 env/bin/pip install --quiet --constraint $limits "$0[numpy]" pytest safetensors
 env/bin/python -B -m pytest tests/python/package -m main"#;
 
-/// Lets pip choose from $0 for the platform $1, and loads that with Debian's packages for $2, emulated by
-/// qemu-$3: with Python, or with the loader of musl, which finds every symbol but those of Python.
-const LOAD: &str = r#"mkdir -p lists/partial cache/archives/partial; python3 -m venv env
+/// Lets the pip of that environment choose from $0 for the platform $1, and loads the wheel with packages of
+/// Debian's $2, emulated by qemu-$3: with Python, or with musl's loader, which finds all symbols but Python's.
+const LOAD: &str = r#"mkdir -p lists/partial cache/archives/partial
 core=site/embedded_safetensors/_core.abi3.so
-env/bin/pip install --quiet --no-index --find-links "$0" --no-deps --only-binary :all: \
+../package/env/bin/pip install --quiet --no-index --find-links "$0" --no-deps --only-binary :all: \
     --abi abi3 --python-version 3.14 --platform "$1" --target site embedded-safetensors
 apt="apt-get -qq -o APT::Architecture=$2 -o APT::Architectures=$2 -o Dir::State::Status=/dev/null"
 apt="$apt -o Dir::State::Lists=$PWD/lists -o Dir::Cache=$PWD/cache -o APT::Sandbox::User=root"
