@@ -61,6 +61,9 @@ pub fn make(words: &[&str]) -> Result<ExitCode, String> {
             workspace::write(&dir.join(part.script()), &script)?;
         }
     }
+    let linked =
+        ["host", "crates/safetensors-python", "crates/safetensors-c"].map(|package| tree.join(package));
+    workspace::write(&dir.join("sbom.cdx.json"), notices::bill_of_materials(&linked)?.as_bytes())?;
     let sums = "find . -type f ! -name SHA256SUMS | LC_ALL=C sort | xargs -d '\\n' sha256sum > SHA256SUMS";
     Run::new("sh").args(["-c", sums]).dir(&dir).capture()?;
     Ok(ExitCode::SUCCESS)

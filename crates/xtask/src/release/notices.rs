@@ -1,10 +1,11 @@
-//! The licences of what is linked into a program.
+//! What is linked into programs: its licences, and the list of it.
 
+use super::VERSION;
 use crate::process::Run;
 use crate::toolchain::own_cargo;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Prints the licences in a package, but those of GNU, and that of Apache only if there is no other: crates
 /// offer these beside another one.
@@ -15,22 +16,57 @@ const PRINT: &str = "find . -maxdepth 2 -type f -regextype egrep \
 /// Returns the licences of the crates from the registry that are linked into a package, which is in this
 /// directory.
 pub fn notices(package: &Path) -> Result<String, String> {
-    let cargo = |words: &str| own_cargo().dir(package).words(words).stdout();
-    let linked = cargo("tree --locked --edges normal,no-proc-macro --prefix none")?;
-    let linked: Vec<&str> = linked.lines().map(|line| line.trim_end_matches(" (*)")).collect();
-    let metadata = cargo("metadata --locked --format-version 1")?;
-    let metadata: Value = serde_json::from_str(&metadata).map_err(|error| error.to_string())?;
     let mut crates = BTreeMap::<String, Vec<String>>::new();
-    for package in metadata["packages"].as_array().into_iter().flatten() {
-        let word = |key: &str| package[key].as_str().unwrap_or_default();
-        let name = format!("{} v{}", word("name"), word("version"));
-        if linked.contains(&name.as_str()) {
-            let folder = Path::new(word("manifest_path")).with_file_name("");
-            match Run::new("sh").args(["-c", PRINT]).dir(&folder).stdout()? {
-                none if none.is_empty() => return Err(format!("{name} has no licence")),
-                text => crates.entry(text).or_default().push(name),
-            }
+    for package in linked(package)? {
+        let name = format!("{} v{}", word(&package, "name"), word(&package, "version"));
+        let folder = Path::new(word(&package, "manifest_path")).with_file_name("");
+        match Run::new("sh").args(["-c", PRINT]).dir(&folder).stdout()? {
+            none if none.is_empty() => return Err(format!("{name} has no licence")),
+            text => crates.entry(text).or_default().push(name),
         }
     }
     Ok(crates.iter().map(|(text, names)| format!("{}:\n\n{text}\n\n", names.join(", "))).collect())
+}
+
+/// Returns the bill of materials of these packages in the format of CycloneDX.
+pub fn bill_of_materials(packages: &[PathBuf]) -> Result<String, String> {
+    let mut components = BTreeMap::new();
+    for package in packages {
+        for package in linked(package)? {
+            let [name, version, license] = ["name", "version", "license"].map(|key| word(&package, key));
+            let purl = format!("pkg:cargo/{name}@{version}");
+            // Older manifests separate alternatives by a slash.
+            let license = license.replace('/', " OR ");
+            let component = json!({
+                "type": "library", "name": name, "version": version, "purl": purl,
+                "licenses": [{ "expression": license }],
+            });
+            components.insert(purl, component);
+        }
+    }
+    let product = json!({ "type": "application", "name": "embedded-safetensors", "version": VERSION });
+    let bill = json!({
+        "bomFormat": "CycloneDX", "specVersion": "1.5", "version": 1,
+        "metadata": { "component": product },
+        "components": components.into_values().collect::<Vec<Value>>(),
+    });
+    Ok(format!("{bill:#}\n"))
+}
+
+/// Returns what cargo says of the crates from the registry that are linked into a package.
+fn linked(package: &Path) -> Result<Vec<Value>, String> {
+    let cargo = |words: &str| own_cargo().dir(package).words(words).stdout();
+    let tree = cargo("tree --locked --edges normal,no-proc-macro --prefix none")?;
+    let names: Vec<&str> = tree.lines().map(|line| line.trim_end_matches(" (*)")).collect();
+    let metadata = cargo("metadata --locked --format-version 1")?;
+    let mut metadata: Value = serde_json::from_str(&metadata).map_err(|error| error.to_string())?;
+    let is_linked = |package: &Value| {
+        names.contains(&&*format!("{} v{}", word(package, "name"), word(package, "version")))
+    };
+    let packages = metadata["packages"].as_array_mut().map(std::mem::take).unwrap_or_default();
+    Ok(packages.into_iter().filter(is_linked).collect())
+}
+
+fn word<'v>(package: &'v Value, key: &str) -> &'v str {
+    package[key].as_str().unwrap_or_default()
 }
