@@ -1,6 +1,7 @@
-#!/bin/sh -eu
+#!/bin/sh
 # Makes safetensors.tar.gz for C in the current directory, a copy of the repository. Cargo hashes the directory into
 # names of symbols, so it is always /mnt.
+set -eu
 targets="thumbv6m-none-eabi thumbv7m-none-eabi thumbv7em-none-eabi thumbv7em-none-eabihf
     thumbv8m.main-none-eabi thumbv8m.main-none-eabihf
     riscv32imc-unknown-none-elf riscv32imac-unknown-none-elf riscv32imafc-unknown-none-elf
