@@ -66,7 +66,7 @@ fn with(value: &[u8]) -> Vec<u8> {
     [b"}Vw\n", &one()[..], b"sVv\n", value, b"s."].concat()
 }
 
-/// Returns the opcodes of an array of numpy. Its shape, its bytes and the state of its dtype are opcodes, too.
+/// Returns the opcodes of an array of numpy. Its shape, bytes and the state of its dtype are opcodes, too.
 fn array(dtype: &str, state: &str, shape: &[u8], bytes: &[u8]) -> Vec<u8> {
     let begin = b"cnumpy.core.multiarray\n_reconstruct\n(cnumpy\nndarray\n(K\0tC\x01btR(K\x01(";
     let dtype = format!("tcnumpy\ndtype\n(V{dtype}\nI0\nI1\ntR{state}I00\n");

@@ -28,7 +28,8 @@ env/bin/pip install --quiet --constraint $limits "$0[numpy]" pytest safetensors
 env/bin/python -B -m pytest tests/python/package -m main"#;
 
 /// Lets the pip of that environment choose from $0 for the platform $1, and loads the wheel with packages of
-/// Debian's $2, emulated by qemu-$3: with Python, or with musl's loader, which finds all symbols but Python's.
+/// Debian's $2, emulated by qemu-$3: with Python, or with musl's loader, which finds all symbols but those of
+/// Python.
 const LOAD: &str = r#"mkdir -p lists/partial cache/archives/partial
 core=site/embedded_safetensors/_core.abi3.so
 ../package/env/bin/pip install --quiet --no-index --find-links "$0" --no-deps --only-binary :all: \
