@@ -454,7 +454,7 @@ impl<'s> Reader<'s> {
         Ok(Some(match (callee, arguments) {
             (Rebuild(rebuild), _) => return self.rebuild(rebuild, arguments),
             // A parameter of an old release.
-            (Tensor, [tensor] | [tensor, _]) if tensor.is_of_tensor() => tensor.clone(),
+            (Tensor, [tensor] | [tensor, _]) if tensor.is_tensor() => tensor.clone(),
             (Dict | Counter, []) | (DefaultDict, [] | [_]) => Value::Dict(self.items(Vec::new())),
             (Dict, [Value::List(pairs)]) => return self.dict(&pairs.values()),
             (Counter, [Value::Dict(counts)]) => {
@@ -531,7 +531,7 @@ impl<'s> Reader<'s> {
             }
             _ => return Ok(None),
         };
-        let Some(tensor) = tensor.filter(Value::is_of_tensor) else { return Ok(None) };
+        let Some(tensor) = tensor.filter(Value::is_tensor) else { return Ok(None) };
         self.check_plain(hooks, flags)?;
         if let (Some(state), Some(_)) = (state, tensor.tensor()) {
             self.set_attributes(&tensor, state.clone())?;

@@ -193,7 +193,11 @@ fn unsound_tensors_and_containers_are_rejected() {
     let frame = |len: u64, rest: &[u8]| [b"\x80\x04\x95", &len.to_le_bytes()[..], rest].concat();
     let mutable = |begin: &[u8], end: &[u8]| [begin, b"ccollections\ndeque\n)R", end].concat();
     let (duplicate, is_mutable) = ("at \"\" has the duplicate key \"w\"", "which Python rejects");
+    let part = |callee: &[u8], end: &[u8]| [callee, &storage("Float", "0", b"K\x06"), end].concat();
     unsound_pickles(&[
+        // In PyTorch, each becomes a tensor.
+        (part(b"ctorch._utils\n_rebuild_parameter\n(", b"\x89)tR."), "_parameter in an unknown way"),
+        (part(b"ctorch\nTensor\n", b"\x85R."), "calls torch.Tensor in an unknown way"),
         // PyTorch would replace the elements of the tensor by those that the state names.
         (one_in(b"}Vw\n", b"}Va\nNsbs."), "sets the state of a value of type tensor"),
         (one_in(b"}Vw\n", b"Nbs."), "sets the state of a value of type tensor"),

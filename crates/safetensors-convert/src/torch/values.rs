@@ -192,12 +192,17 @@ impl Value {
         }
     }
 
+    /// Whether it is a tensor, which safetensors may be able to hold.
+    pub fn is_tensor(&self) -> bool {
+        self.tensor().is_some() || self.unsupported().is_some()
+    }
+
     /// Whether it is a tensor, or a part of one that an object makes.
     pub fn is_of_tensor(&self) -> bool {
         use Listed::{NumpyFromBuffer, NumpyReconstruct, Rebuild};
         match self {
             Self::Storage(..) | Self::Listed(Rebuild(_) | NumpyReconstruct | NumpyFromBuffer) => true,
-            _ => self.tensor().is_some() || self.unsupported().is_some(),
+            _ => self.is_tensor(),
         }
     }
 
