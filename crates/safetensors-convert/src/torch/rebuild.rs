@@ -636,14 +636,14 @@ impl<'s> Reader<'s> {
     /// Adds an array.
     fn array(&mut self, shape: &Value, dtype: &Value, is_fortran: bool, bytes: &Value) -> io::Result<Numpy> {
         let dtype = if let Value::Numpy(dtype) = dtype { dtype.get() } else { Numpy::Empty };
+        // A list has the objects of an array.
+        let is_plain = match bytes {
+            Value::List(objects) => are_plain(&objects.values()),
+            other => other.plain().is_some(),
+        };
         let (dtype, is_big) = match dtype {
             Numpy::Dtype(Element::Number(dtype), is_big) => (dtype, is_big),
-            // A list has the objects of an array.
-            Numpy::Dtype(Element::Others(kind), _)
-                if bytes.items().is_none_or(|items| are_plain(&items.values())) =>
-            {
-                return Ok(Numpy::Others(kind));
-            }
+            Numpy::Dtype(Element::Others(kind), _) if is_plain => return Ok(Numpy::Others(kind)),
             Numpy::Dtype(..) if self.options.skip_unsupported => return Ok(Numpy::Unsupported),
             _ => return Err(self.unsound(format!("makes {UNSUPPORTED}; {SKIP}"))),
         };
