@@ -125,7 +125,7 @@ impl<'v> Key<'v> {
     /// Returns the key, if it may be the same as one that names a tensor.
     fn of(value: &'v Value) -> Option<Self> {
         match value {
-            Value::Text(text) => Some(Self::Text(text)),
+            Value::Text(text) | Value::OldText(text) => Some(Self::Text(text)),
             Value::Name(name) => Some(Self::Text(&name.text)),
             Value::Int(number) => Some(Self::Int(*number)),
             Value::Bool(value) => Some(Self::Int((*value).into())),
@@ -187,7 +187,7 @@ impl Walk<'_> {
         let mut unnamed = None;
         match key {
             None => self.path.push_str(&index.to_string()),
-            Some(Value::Text(key)) => self.path.push_str(key),
+            Some(Value::Text(key) | Value::OldText(key)) => self.path.push_str(key),
             // A class, as trainers have them for their callbacks.
             Some(Value::Name(key)) => self.path.push_str(&key.text),
             Some(Value::Int(key)) => self.path.push_str(&key.to_string()),

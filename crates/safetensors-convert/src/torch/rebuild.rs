@@ -193,6 +193,7 @@ impl Make for Reader<'_> {
     fn value(&mut self, argument: Argument) -> io::Result<Value> {
         let form = self.here.code.form();
         let is_sized = matches!(form, Form::Text(_) | Form::OldText(_) | Form::Bytes(_));
+        let is_old = matches!(form, Form::OldText(_) | Form::QuotedLine);
         let begin = |len: u64| self.here.end - len;
         // Texts of Python 2 are bytes.
         let long = if matches!(form, Form::Text(_)) { Value::LongText } else { Value::LongBytes };
@@ -200,6 +201,9 @@ impl Make for Reader<'_> {
             Argument::Bool(value) => Value::Bool(value),
             Argument::Int(value) => i64::try_from(value).map_or(Value::Other("int"), Value::Int),
             Argument::Float(value) => Value::Float(value),
+            Argument::Text(text) if text.len() <= KEPT && is_old && !text.is_ascii() => {
+                Value::OldText(text.into())
+            }
             Argument::Text(text) if text.len() <= KEPT => Value::Text(text.into()),
             Argument::Text(text) if is_sized => long(begin(text.len() as u64), text.len() as u64),
             Argument::Bytes(bytes) if is_sized => {
@@ -652,7 +656,11 @@ impl<'s> Reader<'s> {
         let storage = match *bytes {
             Value::Bytes(ref bytes) if bytes.len() as u64 == len => self.store.add_kept(bytes)?,
             // Python 2 has texts for bytes.
-            Value::Text(ref text) if text.len() as u64 == len => self.store.add_kept(text.as_bytes())?,
+            Value::Text(ref text) | Value::OldText(ref text)
+                if text.len() as u64 == len && (text.is_ascii() || matches!(bytes, Value::OldText(_))) =>
+            {
+                self.store.add_kept(text.as_bytes())?
+            }
             Value::Latin(at, packed) if packed >= len && packed / 2 <= len => {
                 self.store.add_pickled(at, packed, len, Kind::Latin)?
             }

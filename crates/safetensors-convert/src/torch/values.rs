@@ -33,6 +33,8 @@ pub(super) enum Value {
     Int(i64),
     Float(f64),
     Text(Rc<str>),
+    /// A text of Python 2 with other characters than those of ASCII, which may be bytes.
+    OldText(Rc<str>),
     /// Short bytes that are not in the pickle, because they have escapes there.
     Bytes(Rc<[u8]>),
     /// A long text, or bytes: the place and the length in the pickle.
@@ -129,7 +131,7 @@ impl Value {
             Self::Bool(_) => "bool",
             Self::Int(_) => "int",
             Self::Float(_) => "float",
-            Self::Text(_) | Self::LongText(..) => "str",
+            Self::Text(_) | Self::OldText(_) | Self::LongText(..) => "str",
             Self::Bytes(_) | Self::LongBytes(..) | Self::Latin(..) => "bytes",
             _ => return None,
         })
@@ -233,7 +235,7 @@ impl Value {
     pub fn weight(&self) -> usize {
         size_of::<Self>()
             + match self {
-                Self::Text(text) => ON_HEAP + text.len(),
+                Self::Text(text) | Self::OldText(text) => ON_HEAP + text.len(),
                 Self::Bytes(bytes) => ON_HEAP + bytes.len(),
                 Self::Name(name) => CONTAINER + name.text.len(),
                 Self::Unsupported(what) => ON_HEAP + what.len(),
