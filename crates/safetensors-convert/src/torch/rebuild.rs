@@ -440,6 +440,7 @@ impl<'s> Reader<'s> {
     /// Adds a tensor, and returns its number.
     fn add_view(&mut self, view: View) -> io::Result<u32> {
         ensure_within(self.views.len() < MOST, || format!("the file has more than {MOST} tensors"))?;
+        self.meter.update(|all| all + size_of_val(&*view.shape));
         self.views.push(view);
         // At most two million.
         Ok(u32::try_from(self.views.len() - 1).unwrap_or(u32::MAX))

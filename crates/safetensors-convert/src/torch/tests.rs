@@ -317,6 +317,11 @@ fn what_is_too_large_is_beyond_the_limit() {
     rejected(&archive(&texts), beyond, "the values of the pickle take");
     rejected(&zip_of(&[("a/data.pkl", &texts)], true), beyond, "the values of the pickle take");
     rejected(&archive(b"Nr\xFF\xFF\xFF\x7F."), beyond, "has an index beyond 67108863");
+    // Views that nothing needs any more stay in memory.
+    let ones = b"K\x01".repeat(62);
+    let view = tensor(b"K\0", &[b"K\x02K\x02", &ones[..]].concat(), &[b"K\x01K\x02", &ones[..]].concat());
+    let views = [&view[..view.len() - 1], b"q\x000q\x010", &b"h\x01h\0R0".repeat(40_000), b"N."].concat();
+    rejected(&archive(&views), beyond, "the values of the pickle take");
     let expanded = tensor(b"K\0", b"J\0\0\0\x40K\x06", b"K\0K\x01");
     rejected(&archive(&pickle(&expanded)), beyond, "but are views of 24 bytes");
 }
