@@ -109,6 +109,11 @@ impl Unnamed {
         Self { is_of_object: true, ..Self::new(reason) }
     }
 
+    /// Returns this reason, unless an object is around what has no name.
+    fn within(around: Option<&Self>, reason: &str) -> Self {
+        around.filter(|around| around.is_of_object).cloned().unwrap_or_else(|| Self::new(reason))
+    }
+
     fn error(&self, path: &str) -> io::Error {
         io::Error::new(self.kind, format!("a tensor at {} has no name: {}", quoted(path), self.reason))
     }
@@ -160,9 +165,9 @@ pub(super) fn flatten(root: Value, reader: &Reader<'_>) -> io::Result<Flat> {
             unnamed = walk.enter(key.as_ref(), index)?;
             unnamed.iter().for_each(|_| walk.leave_out(value.kind()));
         }
-        if let (Some(key), Some(_)) = (key, &unnamed) {
+        if let (Some(key), Some(around)) = (key, &unnamed) {
             // What a key has is dropped, too.
-            walk.visit(key, Some(Unnamed::new("it is in a key of a dictionary")))?;
+            walk.visit(key, Some(Unnamed::within(Some(around), "it is in a key of a dictionary")))?;
         }
         walk.visit(value, unnamed)?;
     }
@@ -214,6 +219,7 @@ impl Walk<'_> {
     fn visit(&mut self, value: Value, unnamed: Option<Unnamed>) -> io::Result<()> {
         let mut next = self.reader.attributes(&value);
         let mut is_named = unnamed.is_none();
+        let around = unnamed.clone();
         self.visit_alone(value, unnamed)?;
         // If they are their own attributes, they become too deep.
         while let Some(attributes) = next {
@@ -230,7 +236,8 @@ impl Walk<'_> {
             }
             is_named = false;
             next = self.reader.attributes(&attributes);
-            self.visit_alone(attributes, Some(Unnamed::new("it is in the attributes of a value")))?;
+            let reason = Unnamed::within(around.as_ref(), "it is in the attributes of a value");
+            self.visit_alone(attributes, Some(reason))?;
         }
         Ok(())
     }

@@ -395,6 +395,9 @@ fn objects_of_other_classes_are_left_out() {
         [&b"ctorch._utils\n_rebuild_sparse_tensor\n(N("[..], &one(), &one(), b"K\x02K\x03\x86ttR"].concat();
     let namespace = one_in(b"cargparse\nNamespace\n)\x81}Va\n", b"sb");
     let module = one_in(b"cmine\nModule\n)\x81}Va\n", b"sb");
+    // The state of an optimizer has parameters as its keys.
+    let as_key = one_in(b"cmine\nModule\n)\x81}", b"Nsb");
+    let in_attributes = one_in(b"cmine\nModule\n)\x81ccollections\nOrderedDict\n)R}Va\n", b"sbb");
     for (value, sentence, skipped) in [
         (b"cos\nsystem\nVid\n\x85R".to_vec(), "imports os.system, which is not on", &["os.system"][..]),
         (sparse, "which is a sparse tensor", &["torch._utils._rebuild_sparse_tensor, which is a sparse"]),
@@ -403,6 +406,8 @@ fn objects_of_other_classes_are_left_out() {
         (array("O8", "", b"K\x01", &one()), "a dtype that safetensors", &["an array of a"]),
         (namespace, "it is in an object of the class \"argparse.Namespace\"", &["a tensor in that"]),
         (module.clone(), "imports mine.Module", &["mine.Module", "a tensor in that"]),
+        (as_key, "imports mine.Module", &["mine.Module", "a tensor in that"]),
+        (in_attributes, "imports mine.Module", &["mine.Module", "a tensor in that"]),
     ] {
         unsound_pickles(&[(with(&value), sentence)]);
         let source = open(&with(&value), true).expect("skipped");
