@@ -98,6 +98,8 @@ const SPARSE: &str = "a sparse tensor, which safetensors does not have";
 const QUANTISED: &str = "a storage of quantised numbers, which safetensors does not have";
 const COMPLEX: &str = "a dtype that safetensors does not have; of complex numbers it has complex64";
 const META: &str = "a tensor without data, on the device meta";
+const FLAGS: &str =
+    "a tensor with flags, as for a conjugated or negated view; its numbers are not those stored";
 
 /// Classes whose objects have nothing to do with a model, and are left out.
 const HARMLESS: &[(&str, &str)] = &[
@@ -342,9 +344,7 @@ impl Make for Reader<'_> {
         let is_whole = matches!(view, [] | [Value::Nothing]);
         here.ensure(is_whole, || "names a view of a storage, as releases before 0.4 wrote them")?;
         if is_text(device, &["meta"]) {
-            let what = format!("names a storage of {META}");
-            here.ensure(self.options.skip_unsupported, || format!("{what}; {SKIP}"))?;
-            return Ok(Value::Unsupported(what.into()));
+            return self.skipped("names a storage of", META);
         }
         let (dtype, skipped) = match class {
             Value::Listed(Listed::Storage(dtype)) => (Some(*dtype), None),
@@ -446,6 +446,12 @@ impl<'s> Reader<'s> {
         Ok(u32::try_from(self.views.len() - 1).unwrap_or(u32::MAX))
     }
 
+    /// Returns what stands for a tensor of this kind, or rejects the file.
+    fn skipped(&self, does: &str, kind: &str) -> io::Result<Value> {
+        self.here.ensure(self.options.skip_unsupported, || format!("{does} {kind}; {SKIP}"))?;
+        Ok(Value::Unsupported(kind.into()))
+    }
+
     /// Returns what stands for a tensor that needs this name, or rejects the file.
     fn unsupported(&self, name: &Name) -> io::Result<Value> {
         let skipped = self.options.skip_unsupported.then(|| Value::Unsupported(name.what().into()));
@@ -522,13 +528,18 @@ impl<'s> Reader<'s> {
             }
             (Parameter, [tensor, _, hooks]) => (Some(tensor.clone()), hooks, &[][..], None),
             (WithState, [tensor, _, hooks, state]) => (Some(tensor.clone()), hooks, &[][..], Some(state)),
+            (FromType, [Value::Name(name), ..] | [_, Value::Name(name), ..]) => {
+                return self.unsupported(name).map(Some);
+            }
             (
                 FromType,
-                [Value::Listed(function), Value::Listed(Listed::Tensor), Value::Tuple(own), state],
-            ) => {
-                let Listed::Rebuild(function @ (V1 | V2 | V3)) = function else { return Ok(None) };
-                (self.rebuild(*function, &own.values())?, &Value::Nothing, &[][..], Some(state))
-            }
+                [
+                    Value::Listed(Listed::Rebuild(function @ (V1 | V2 | V3))),
+                    Value::Listed(Listed::Tensor),
+                    Value::Tuple(own),
+                    state,
+                ],
+            ) => (self.rebuild(*function, &own.values())?, &Value::Nothing, &[][..], Some(state)),
             (FromNumpy, [array, Value::Listed(Listed::Dtype(dtype)), _, _]) => {
                 // Nothing need be converted.
                 let view = array.tensor().and_then(|number| at(&self.views, number));
@@ -537,29 +548,28 @@ impl<'s> Reader<'s> {
             _ => return Ok(None),
         };
         let Some(tensor) = tensor.filter(Value::is_tensor) else { return Ok(None) };
-        self.check_plain(hooks, flags)?;
+        if !self.is_plain(hooks, flags)? {
+            return self.skipped("makes", FLAGS).map(Some);
+        }
         if let (Some(state), Some(_)) = (state, tensor.tensor()) {
             self.set_attributes(&tensor, state.clone())?;
         }
         Ok(Some(tensor))
     }
 
-    /// Checks that a tensor has no hooks, and no flags by which its numbers differ from those stored.
-    fn check_plain(&mut self, hooks: &Value, flags: &[Value]) -> io::Result<()> {
+    /// Checks that a tensor has no hooks, and returns whether no flag makes its numbers others than those
+    /// stored.
+    fn is_plain(&mut self, hooks: &Value, flags: &[Value]) -> io::Result<bool> {
         let has_hooks = !matches!(hooks, Value::Nothing | Value::Dict(_)) || !hooks.has_none();
         self.here.ensure(!has_hooks, || "makes a tensor with hooks, which are code")?;
-        for flags in flags {
-            self.work(flags.items().map_or(0, |items| items.values().len()))?;
-            let is_off = |flag: &Value| matches!(flag, Value::Bool(false));
-            let all_off = match flags {
-                Value::Dict(flags) => flags.values().iter().skip(1).step_by(2).all(is_off),
-                other => matches!(other, Value::Nothing),
-            };
-            self.here.ensure(all_off, || {
-                "makes a tensor with flags, as for a conjugated or negated view; its numbers are not those stored"
-            })?;
-        }
-        Ok(())
+        let is_off = |flag: &Value| matches!(flag, Value::Bool(false));
+        Ok(match flags {
+            [Value::Dict(flags)] => {
+                self.work(flags.values().len())?;
+                flags.values().iter().skip(1).step_by(2).all(is_off)
+            }
+            flags => matches!(flags, [] | [Value::Nothing]),
+        })
     }
 
     /// Makes a tensor of a storage, an offset, a shape and strides; of the storage's dtype unless there is

@@ -395,6 +395,11 @@ fn objects_of_other_classes_are_left_out() {
         [&b"ctorch._utils\n_rebuild_sparse_tensor\n(N("[..], &one(), &one(), b"K\x02K\x03\x86ttR"].concat();
     let namespace = one_in(b"cargparse\nNamespace\n)\x81}Va\n", b"sb");
     let module = one_in(b"cmine\nModule\n)\x81}Va\n", b"sb");
+    let (plain, function) = (one(), b"ctorch._utils\n_rebuild_tensor_v2\n");
+    let arguments = &plain[function.len()..plain.len() - 1];
+    let typed = [b"ctorch._tensor\n_rebuild_from_type_v2\n(", &function[..], b"cmine\nKind\n"].concat();
+    let subclass = [&typed[..], arguments, b"}tR"].concat();
+    let conjugated = [&plain[..plain.len() - 2], b"}Vconj\n\x88stR"].concat();
     // The state of an optimizer has parameters as its keys.
     let as_key = one_in(b"cmine\nModule\n)\x81}", b"Nsb");
     let in_attributes = one_in(b"cmine\nModule\n)\x81ccollections\nOrderedDict\n)R}Va\n", b"sbb");
@@ -406,6 +411,8 @@ fn objects_of_other_classes_are_left_out() {
         (array("O8", "", b"K\x01", &one()), "a dtype that safetensors", &["an array of a"]),
         (namespace, "it is in an object of the class \"argparse.Namespace\"", &["a tensor in that"]),
         (module.clone(), "imports mine.Module", &["mine.Module", "a tensor in that"]),
+        (subclass, "imports mine.Kind, which", &["mine.Kind, which is not on the closed list"]),
+        (conjugated, "makes a tensor with flags, as for a conjugated", &["a tensor with flags"]),
         (as_key, "imports mine.Module", &["mine.Module", "a tensor in that"]),
         (in_attributes, "imports mine.Module", &["mine.Module", "a tensor in that"]),
     ] {
