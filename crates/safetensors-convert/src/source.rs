@@ -90,20 +90,26 @@ struct Pieces<M> {
     make: M,
     piece: Vec<u8>,
     given: usize,
+    /// The error with which it ended.
+    failed: Option<io::Error>,
 }
 
 /// Returns a stream of the pieces that `make` makes: an empty one at the end.
 pub(crate) fn pieces(make: impl FnMut(&mut Vec<u8>) -> io::Result<()>) -> impl Read {
-    Pieces { make, piece: Vec::new(), given: 0 }
+    Pieces { make, piece: Vec::new(), given: 0, failed: None }
 }
 
 impl<M: FnMut(&mut Vec<u8>) -> io::Result<()>> Read for Pieces<M> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if self.given == self.piece.len() {
+        if self.given == self.piece.len() && self.failed.is_none() {
             self.given = 0;
             self.piece.clear();
-            // What was made until an error is dropped.
-            (self.make)(&mut self.piece).inspect_err(|_| self.piece.clear())?;
+            self.failed = (self.make)(&mut self.piece).err();
+        }
+        // What was made until an error is dropped. The error is repeated: the next piece is another one.
+        if let Some(error) = &self.failed {
+            let same = || io::Error::new(error.kind(), error.to_string());
+            return Err(error.raw_os_error().map_or_else(same, io::Error::from_raw_os_error));
         }
         let len = (&self.piece[self.given..]).read(buffer)?;
         self.given += len;

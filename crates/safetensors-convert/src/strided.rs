@@ -289,7 +289,7 @@ mod tests {
         ] {
             check(dims, strides, &[1, 2, 4, 8], &[1, 16, 100, PIECE]);
         }
-        // Large gaps, which are not read.
+        // Large gaps.
         for (dims, strides) in
             [([2_u64, 20], [1_u64, 1 << 20]), ([40, 3000], [1 << 16, 1]), ([3000, 40], [1, 1 << 16])]
         {
@@ -305,6 +305,15 @@ mod tests {
             check(&dims, &fortran(&dims), &[1, 8], &[3000, 100_000, PIECE]);
         }
         check(&[2, 3, 250_000], &fortran(&[2, 3, 250_000]), &[4], &[1 << 20]);
+    }
+
+    /// Nothing continues behind a piece that cannot be read.
+    #[test]
+    fn errors_are_repeated() {
+        let mut reader = in_pieces(2, file(&[7; 10]), 0, 1, &[2, 2, 2], &[1, 100, 2]);
+        let reads = [(); 3].map(|()| reader.read(&mut [0; 2]).map_err(|error| error.to_string()));
+        let shorter = Err("the file has become shorter while it was read".to_owned());
+        assert_eq!(reads, [Ok(2), shorter.clone(), shorter]);
     }
 
     #[test]
