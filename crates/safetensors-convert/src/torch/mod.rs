@@ -10,8 +10,8 @@
 //! are its name, separated by dots. Other values are left out, and listed by
 //! [`left_out`](Checkpoint::left_out). A tensor without a dictionary or list around it is named `tensor`.
 //!
-//! Memory: at most 64 MiB for a thousand tensors, and 400 MiB for two million; in addition what names of more
-//! than 16 bytes take.
+//! Memory: at most 64 MiB for a thousand tensors, and 400 MiB for two million of one axis; in addition what
+//! other axes, and names of more than 16 bytes, take.
 
 mod flatten;
 mod legacy;
