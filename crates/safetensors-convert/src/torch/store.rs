@@ -138,7 +138,9 @@ impl Store {
         let (at, len) = (self.kept.len() as u64, bytes.len() as u64);
         self.of_kept += bytes.len() + size_of::<Box<[u8]>>();
         ensure_within(self.of_kept <= KEPT, || {
-            format!("the small arrays in the pickle have more than {KEPT} bytes")
+            format!(
+                "the small arrays in the pickle have more than {KEPT} bytes; in Python, save with protocol=4"
+            )
         })?;
         self.kept.push(bytes.into());
         self.add_pickled(at, len, len, Kind::Kept)
@@ -281,7 +283,7 @@ fn byte_order(file: &File, entry: &Entry) -> io::Result<bool> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Kind, MOST, Store};
+    use super::{KEPT, Kind, MOST, Store};
     use std::io::ErrorKind;
 
     /// Storages cost memory, also those that no tensor uses.
@@ -298,5 +300,7 @@ mod tests {
         assert_eq!(error.to_string(), "the file has more than 2000000 storages and arrays");
         let error = store.add_kept(b"a").expect_err("too many");
         assert_eq!(error.kind(), ErrorKind::QuotaExceeded);
+        let error = store.add_kept(&[0; KEPT]).expect_err("too large").to_string();
+        assert!(error.ends_with("have more than 8388608 bytes; in Python, save with protocol=4"), "{error}");
     }
 }
