@@ -405,7 +405,7 @@ fn what_cannot_be_written_is_rejected() {
         (types(r#"{"t":"F32"}"#), "the type of tensor \"t\" is not quantised"),
         (types(r#"{"t":"Q4_1","u":"Q4_1"}"#), "no tensor has the name \"u\""),
         ((Dtype::F32, &[1][..], TYPES, r#"{"t":"Q4_0"}"#), "blocks of Q4_0 are U8"),
-        (alignment("uint32:33"), "\"uint32:33\" is not an uint32 that is a power of two"),
+        (alignment("uint32:33"), "\"uint32:33\" is not a uint32 that is a power of two"),
         (alignment("uint64:32"), "power of two"),
         (alignment("32"), "power of two"),
     ] {

@@ -216,7 +216,7 @@ fn alignment(metadata: &[(String, String)]) -> io::Result<u32> {
     let number = text.strip_prefix("uint32:").and_then(|digits| digits.parse().ok());
     let number = number.filter(|alignment: &u32| alignment.is_power_of_two());
     let number = number
-        .ok_or_else(|| place.unsound(format!("{} is not an uint32 that is a power of two", quoted(text))))?;
+        .ok_or_else(|| place.unsound(format!("{} is not a uint32 that is a power of two", quoted(text))))?;
     check_alignment(number, &place).map(|()| number)
 }
 

@@ -32,7 +32,7 @@ pub trait Make {
     /// Returns what an opcode pushes that needs nothing from the stack.
     fn value(&mut self, argument: Argument) -> io::Result<Self::Value>;
 
-    /// Returns a tuple, a list, a dictionary or a frozen set of these items.
+    /// Returns a tuple, a list, a dictionary, a set or a frozen set of these items.
     fn group(&mut self, items: Vec<Self::Value>) -> io::Result<Self::Value>;
 
     /// Adds items to a container.

@@ -35,7 +35,7 @@ const FOR_EACH: usize = 160;
 /// What an entry of a map takes, in bytes.
 const MAPPED: usize = 64;
 
-/// Returns the number of bytes of an dtype.
+/// Returns the number of bytes of a dtype.
 pub(super) fn width(dtype: Dtype) -> u64 {
     u64::from(dtype.bits() / 8)
 }

@@ -405,7 +405,7 @@ fn objects_of_other_classes_are_left_out() {
     let in_attributes = one_in(b"cmine\nModule\n)\x81ccollections\nOrderedDict\n)R}Va\n", b"sbb");
     for (value, sentence, skipped) in [
         (b"cos\nsystem\nVid\n\x85R".to_vec(), "imports os.system, which is not on", &["os.system"][..]),
-        (sparse, "which is a sparse tensor", &["torch._utils._rebuild_sparse_tensor, which is a sparse"]),
+        (sparse, ": a sparse tensor, which", &["torch._utils._rebuild_sparse_tensor: a sparse"]),
         (array("c16", "", b"K\x01", b"C\x01."), "a dtype that safetensors", &["an array of a"]),
         // Its objects are in a list; what else has a tensor is not lost.
         (array("O8", "", b"K\x01", &one()), "a dtype that safetensors", &["an array of a"]),

@@ -82,8 +82,8 @@ impl Name {
     /// Returns what it is, for people.
     pub fn what(&self) -> String {
         let name: String = self.text.chars().take(200).collect();
-        let reason = self.reason.unwrap_or("not on the closed list of what models need");
-        format!("{}, which is {reason}", shown_text(&name))
+        let unlisted = || ", which is not on the closed list of what models need".to_owned();
+        shown_text(&name) + &self.reason.map_or_else(unlisted, |reason| format!(": {reason}"))
     }
 
     /// Returns the error of a file that needs it; it may be possible to skip it.
