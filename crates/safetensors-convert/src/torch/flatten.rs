@@ -409,21 +409,4 @@ mod tests {
         assert_eq!(error.kind(), io::ErrorKind::QuotaExceeded);
         assert_eq!(error.to_string(), "the names of the tensors have more than 100000000 bytes");
     }
-
-    #[test]
-    fn duplicate_keys_are_rejected_as_python_compares_them() {
-        let with = |one: Value, other: Value| {
-            let (one, other) = ([one, Value::Tensor(0)], [other, Value::Nothing]);
-            flat(Value::Dict(items([one, [Value::Nothing, Value::Nothing], other].concat())))
-        };
-        for key in [Value::Int(1), Value::Bool(true), Value::Float(1.0)] {
-            let error = with(Value::Int(1), key).map(|flat| flat.tensors).expect_err("a duplicate");
-            assert_eq!(error.to_string(), "the dictionary at \"\" has the duplicate key 1");
-            assert_eq!(error.kind(), io::ErrorKind::InvalidData);
-        }
-        for key in [Value::Int(0), Value::Float(1.5), Value::Text("1".into()), Value::Nothing] {
-            assert_eq!(with(Value::Int(1), key).expect("no duplicate").tensors.len(), 1);
-        }
-        assert!(with(Value::Text("w".into()), Value::Text("w".into())).is_err());
-    }
 }

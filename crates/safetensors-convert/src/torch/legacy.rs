@@ -90,8 +90,8 @@ pub(super) fn place_storages(file: &File, len: u64, at: u64, store: &mut Store) 
                 })?);
             }
             (Frame, Argument::Int(..LONGEST_FRAME))
-            | (Proto | EmptyList | Mark | List | Append | Appends, _) => {}
-            (Put | BinPut | LongBinPut | Memoize | Stop, _) => {}
+            | (Proto | EmptyList | Mark | List | Append | Appends, _)
+            | (Put | BinPut | LongBinPut | Memoize | Stop, _) => {}
             (code, _) => {
                 let code = code.name();
                 return Err(unsound(format!("opcode {code} at byte {at} is not expected in a list of keys")));

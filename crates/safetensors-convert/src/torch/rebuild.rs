@@ -10,7 +10,7 @@ use super::values::{Element, Items, Meter, Name, Numpy, SKIP, UNSUPPORTED, Value
 use crate::error::{ensure, ensure_within};
 use crate::numpy::Header;
 use crate::pickle::{
-    Argument, Form, Here, Indices, LONGEST_FRAME, Listed, Machine, Make, Op, Opcode, Opcodes, Rebuild, is_in,
+    Argument, Form, Here, Indices, LONGEST_FRAME, Listed, Machine, Make, Opcode, Opcodes, Rebuild, is_in,
 };
 use crate::source::{at, byte_len};
 use crate::strided::{fortran, is_contiguous};
@@ -32,6 +32,8 @@ pub(super) const KEPT: usize = 4096;
 const LIMIT: usize = 32 << 20;
 /// ... and how many more for each tensor.
 const FOR_EACH: usize = 160;
+/// The names of Latin-1.
+const LATIN: &[&str] = &["latin1", "latin-1"];
 /// What an entry of a map takes, in bytes.
 const MAPPED: usize = 64;
 
@@ -138,13 +140,12 @@ pub(super) fn read_pickle<R: Read>(
 fn fetched<R: Read>(opcodes: &mut Opcodes<R>) -> io::Result<Indices> {
     let mut fetched = Indices::default();
     for op in opcodes {
-        let Op { at, end, code, argument } = op?;
-        if let (Opcode::Get | Opcode::BinGet | Opcode::LongBinGet, Argument::Int(index @ 0..)) =
-            (code, argument)
+        let op = op?;
+        if let (Opcode::Get | Opcode::BinGet | Opcode::LongBinGet, Argument::Int(index)) =
+            (op.code, op.argument)
+            && let Ok(index @ ..=Reader::LARGEST_INDEX) = u32::try_from(index)
         {
-            let index = u32::try_from(index).ok().filter(|index| *index <= Reader::LARGEST_INDEX);
-            let beyond = || format!("has an index beyond {}", Reader::LARGEST_INDEX);
-            fetched.insert(index.ok_or_else(|| Here { code, at, end }.beyond(beyond()))?);
+            fetched.insert(index);
         }
     }
     Ok(fetched)
@@ -307,23 +308,22 @@ impl Make for Reader<'_> {
 
     /// PyTorch would replace the elements of a tensor, which `torch.save` does not write.
     fn build(&mut self, object: &Value, state: Value) -> io::Result<()> {
+        let here = self.here;
+        let unknown = || here.unsound(format!("sets the state of a value of type {}", object.kind()));
         match object {
-            Value::Dict(_) => return self.set_attributes(object, state),
+            Value::Dict(_) => self.set_attributes(object, state)?,
             Value::Object(items) => {
                 self.see_change(items);
                 items.add(vec![state]);
-                return Ok(());
             }
-            Value::Numpy(value) => match value.get() {
-                Numpy::Dtype(element, _) => {
-                    return self.set_order(element, &state).map(|dtype| value.set(dtype));
-                }
-                Numpy::Empty => return self.filled(&state).map(|array| value.set(array)),
-                _ => {}
-            },
-            _ => {}
+            Value::Numpy(value) => value.set(match value.get() {
+                Numpy::Dtype(element, _) => self.set_order(element, &state)?,
+                Numpy::Empty => self.filled(&state)?,
+                _ => return Err(unknown()),
+            }),
+            _ => return Err(unknown()),
         }
-        Err(self.unsound(format!("sets the state of a value of type {}", object.kind())))
+        Ok(())
     }
 
     /// Returns the storage of an id: the word `storage`, a class, a key, a device and a number of elements.
@@ -491,7 +491,13 @@ impl<'s> Reader<'s> {
             (NumpyFromBuffer, [bytes, dtype, shape, order]) if is_text(order, &["C", "F"]) => {
                 numpy(self.array(shape, dtype, is_text(order, &["F"]), bytes)?)
             }
-            (Encode, [text, codec]) if is_text(codec, &["latin1", "latin-1"]) => return self.encode(text),
+            // Bytes that are spelled as a text in Latin-1.
+            (Encode, [Value::LongText(at, len), codec]) if is_text(codec, LATIN) => Value::Latin(*at, *len),
+            (Encode, [Value::Text(text), codec]) if is_text(codec, LATIN) => {
+                self.work(text.len())?;
+                let bytes: Result<Vec<u8>, _> = text.chars().map(u8::try_from).collect();
+                return Ok(bytes.ok().map(|bytes| Value::Bytes(bytes.into())));
+            }
             _ => return Ok(None),
         }))
     }
@@ -533,13 +539,11 @@ impl<'s> Reader<'s> {
             }
             (
                 FromType,
-                [
-                    Value::Listed(Listed::Rebuild(function @ (V1 | V2 | V3))),
-                    Value::Listed(Listed::Tensor),
-                    Value::Tuple(own),
-                    state,
-                ],
-            ) => (self.rebuild(*function, &own.values())?, &Value::Nothing, &[][..], Some(state)),
+                [Value::Listed(function), Value::Listed(Listed::Tensor), Value::Tuple(own), state],
+            ) => {
+                let Listed::Rebuild(function @ (V1 | V2 | V3)) = function else { return Ok(None) };
+                (self.rebuild(*function, &own.values())?, &Value::Nothing, &[][..], Some(state))
+            }
             (FromNumpy, [array, Value::Listed(Listed::Dtype(dtype)), _, _]) => {
                 // Nothing need be converted.
                 let view = array.tensor().and_then(|number| at(&self.views, number));
@@ -557,8 +561,7 @@ impl<'s> Reader<'s> {
         Ok(Some(tensor))
     }
 
-    /// Checks that a tensor has no hooks, and returns whether no flag makes its numbers others than those
-    /// stored.
+    /// Checks that a tensor has no hooks, and returns whether its numbers are those stored.
     fn is_plain(&mut self, hooks: &Value, flags: &[Value]) -> io::Result<bool> {
         let has_hooks = !matches!(hooks, Value::Nothing | Value::Dict(_)) || !hooks.has_none();
         self.here.ensure(!has_hooks, || "makes a tensor with hooks, which are code")?;
@@ -667,9 +670,8 @@ impl<'s> Reader<'s> {
         let storage = match *bytes {
             Value::Bytes(ref bytes) if bytes.len() as u64 == len => self.store.add_kept(bytes)?,
             // Python 2 has texts for bytes.
-            Value::Text(ref text) | Value::OldText(ref text)
-                if text.len() as u64 == len && (text.is_ascii() || matches!(bytes, Value::OldText(_))) =>
-            {
+            Value::OldText(ref text) if text.len() as u64 == len => self.store.add_kept(text.as_bytes())?,
+            Value::Text(ref text) if text.len() as u64 == len && text.is_ascii() => {
                 self.store.add_kept(text.as_bytes())?
             }
             Value::Latin(at, packed) if packed >= len && packed / 2 <= len => {
@@ -683,19 +685,6 @@ impl<'s> Reader<'s> {
         let strides = if is_fortran { fortran(&dims) } else { Vec::new() };
         let view = View { is_big, ..View::new(storage, dtype, 0, &dims, &strides) };
         self.add_view(view).map(Numpy::Array)
-    }
-
-    /// Returns the bytes that are spelled as a text in Latin-1.
-    fn encode(&mut self, text: &Value) -> io::Result<Option<Value>> {
-        match *text {
-            Value::Text(ref text) => {
-                self.work(text.len())?;
-                let bytes: Result<Vec<u8>, _> = text.chars().map(u8::try_from).collect();
-                Ok(bytes.ok().map(|bytes| Value::Bytes(bytes.into())))
-            }
-            Value::LongText(at, len) => Ok(Some(Value::Latin(at, len))),
-            _ => Ok(None),
-        }
     }
 }
 

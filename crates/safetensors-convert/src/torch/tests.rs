@@ -192,6 +192,10 @@ fn unsound_tensors_and_containers_are_rejected() {
     ]);
     let frame = |len: u64, rest: &[u8]| [b"\x80\x04\x95", &len.to_le_bytes()[..], rest].concat();
     let mutable = |begin: &[u8], end: &[u8]| [begin, b"ccollections\ndeque\n)R", end].concat();
+    let again = |key: &[u8]| one_in(b"}K\x01", &[b"s", key, b"Ns."].concat());
+    for key in [&b"K\0"[..], b"G?\xF8\0\0\0\0\0\0", b"V1\n", b"N"] {
+        assert_eq!(all(&archive(&again(key))).expect("another key").len(), 1);
+    }
     let (duplicate, is_mutable) = ("at \"\" has the duplicate key \"w\"", "which Python rejects");
     let part = |callee: &[u8], end: &[u8]| [callee, &storage("Float", "0", b"K\x06"), end].concat();
     unsound_pickles(&[
@@ -203,6 +207,9 @@ fn unsound_tensors_and_containers_are_rejected() {
         (one_in(b"}Vw\n", b"Nbs."), "sets the state of a value of type tensor"),
         // In Python, the later value replaces the tensor, and `OrderedDict.__new__` ignores its arguments.
         (one_in(b"}Vw\n", b"sVw\nK\x01s."), duplicate),
+        (again(b"K\x01"), "the dictionary at \"\" has the duplicate key 1"),
+        (again(b"\x88"), "has the duplicate key 1"),
+        (again(b"G?\xF0\0\0\0\0\0\0"), "has the duplicate key 1"),
         (one_in(b"ccollections\nOrderedDict\n](Vw\n", b"\x86Vw\nK\x01\x86e\x85R."), duplicate),
         (
             one_in(b"ccollections\nOrderedDict\n](Vw\n", b"\x86e\x85\x81."),
@@ -432,14 +439,10 @@ fn pickles_of_arrays_are_read() {
     let dtype = b"cnumpy\ndtype\n(S'u1'\nI0\nI1\ntR(I3\nS'|'\nNNNI-1\nI-1\nI0\ntb";
     let empty = b"cnumpy.core.multiarray\n_reconstruct\n(cnumpy\nndarray\n(I0\ntS'b'\ntR(I1\n(I2\nt";
     let of = |bytes: &[u8]| [b"(dS'w'\n", &empty[..], dtype, b"I00\n", bytes, b"tbs."].concat();
-    for (bytes, expected) in [
-        (&b"S'\\xff\\x01'\n"[..], b"\xFF\x01"),
-        (b"U\x02\xFF\x01", b"\xFF\x01"),
-        (b"T\x02\0\0\0\xC3\xA9", b"\xC3\xA9"),
-        (b"C\x02\xFF\x01", b"\xFF\x01"),
-        (b"X\x02\0\0\0ab", b"ab"),
-    ] {
-        assert_eq!(all(&of(bytes)).expect("a pickle"), [("w".to_owned(), expected.to_vec())], "{bytes:?}");
+    assert_eq!(all(&of(b"S'\\xff\\x01'\n")).expect("a pickle"), [("w".to_owned(), vec![0xFF, 1])]);
+    for bytes in [&b"U\x02\xFF\x01"[..], b"T\x02\0\0\0\xC3\xA9", b"C\x02\xFF\x01", b"X\x02\0\0\0ab"] {
+        let end = bytes[bytes.len() - 2..].to_vec();
+        assert_eq!(all(&of(bytes)).expect("a pickle"), [("w".to_owned(), end)], "{bytes:?}");
     }
     // To numpy, each character of a text of Python 3 is a byte.
     rejected(&of(b"X\x02\0\0\0\xC3\xA9"), ErrorKind::InvalidData, "an array of other than its 2 bytes");

@@ -165,10 +165,8 @@ impl Value {
     pub fn class(&self) -> Option<Rc<Name>> {
         match self {
             Self::Name(name) => Some(Rc::clone(name)),
-            Self::Object(items) => match items.values().first() {
-                Some(Self::Name(name)) => Some(Rc::clone(name)),
-                _ => None,
-            },
+            // It begins with its name.
+            Self::Object(items) => items.values().first().and_then(Self::class),
             _ => None,
         }
     }
@@ -202,10 +200,8 @@ impl Value {
     /// Whether it is a tensor, or a part of one that an object makes.
     pub fn is_of_tensor(&self) -> bool {
         use Listed::{NumpyFromBuffer, NumpyReconstruct, Rebuild};
-        match self {
-            Self::Storage(..) | Self::Listed(Rebuild(_) | NumpyReconstruct | NumpyFromBuffer) => true,
-            _ => self.is_tensor(),
-        }
+        let is_part = matches!(self, Self::Listed(Rebuild(_) | NumpyReconstruct | NumpyFromBuffer));
+        is_part || matches!(self, Self::Storage(..)) || self.is_tensor()
     }
 
     /// Returns the values that it contains.
@@ -330,12 +326,8 @@ mod tests {
     use super::{Items, Meter, Value};
 
     #[test]
-    fn values_are_small() {
-        assert_eq!(size_of::<Value>(), 24);
-    }
-
-    #[test]
     fn a_million_nested_lists_are_measured_and_dropped_without_recursion() {
+        assert_eq!(size_of::<Value>(), 24);
         let meter = Meter::default();
         let nested = |value| Value::List(Items::new(vec![value], &meter));
         let deep = (0..1_000_000).fold(Value::Nothing, |value, _| nested(value));
