@@ -30,16 +30,12 @@ fn unescape<'l>(escape: &'l [u8], text: &mut Vec<u8>) -> Option<&'l [u8]> {
         b'v' => 11,
         b'f' => 12,
         b'r' => b'\r',
-        b'x' => {
-            let (digits, rest) = rest.split_at_checked(2)?;
-            text.push(u8::try_from(number(digits, 16)?).ok()?);
-            return Some(rest);
-        }
-        b'0'..=b'7' => {
+        b'x' | b'0'..=b'7' => {
             let len = escape.iter().take(3).take_while(|digit| matches!(digit, b'0'..=b'7')).count();
-            let (digits, rest) = escape.split_at_checked(len)?;
-            // As in Python, the value wraps.
-            text.push(u8::try_from(number(digits, 8)? & 0xFF).ok()?);
+            let (digits, len, radix) = if kind == b'x' { (rest, 2, 16) } else { (escape, len, 8) };
+            let (digits, rest) = digits.split_at_checked(len)?;
+            // As in Python, an octal value wraps.
+            text.push(u8::try_from(number(digits, radix)? & 0xFF).ok()?);
             return Some(rest);
         }
         // As in Python, an unknown escape keeps its backslash.

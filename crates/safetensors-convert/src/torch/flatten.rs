@@ -1,7 +1,7 @@
 //! Finds the tensors in nested dictionaries and lists, names each by the keys on its way, and decides which
 //! of tied ones remain.
 
-use super::rebuild::{KEPT, MOST, Reader, View};
+use super::rebuild::{KEPT, MOST, Reader, View, is_text};
 use super::values::{Items, SAVE, SKIP, Value};
 use super::{LeftOut, Ties};
 use crate::error::{ensure_within, unsound};
@@ -224,10 +224,8 @@ impl Walk<'_> {
         // If they are their own attributes, they become too deep.
         while let Some(attributes) = next {
             // The versions of modules, which every state_dict has.
-            let is_versions = attributes.items().is_some_and(|items| match &items.values()[..] {
-                [Value::Text(key), _] => &**key == "_metadata",
-                _ => false,
-            });
+            let is_it = |items: &[Value]| matches!(items, [key, _] if is_text(key, &["_metadata"]));
+            let is_versions = attributes.items().is_some_and(|items| is_it(&items.values()));
             if is_named && !is_versions {
                 let len = self.path.len();
                 self.path.push_str(if len == 0 { "__dict__" } else { ".__dict__" });

@@ -227,10 +227,8 @@ fn check_names(named: &[(Box<str>, u32)]) -> io::Result<()> {
         let name = quoted(pair.first().unwrap_or(&""));
         return Err(unsound(format!("two tensors have the name {name} when their keys are joined by dots")));
     }
-    ensure(
-        !names.contains(&"__metadata__"),
-        || "a tensor has the name \"__metadata__\", which safetensors reserves",
-    )
+    let is_reserved = names.contains(&"__metadata__");
+    ensure(!is_reserved, || "a tensor has the name \"__metadata__\", which safetensors reserves")
 }
 
 /// Checks that views do not make a huge model of a small file.

@@ -6,7 +6,7 @@
 use super::Options;
 use super::flatten::{Flat, flatten};
 use super::store::{Kind, Store};
-use super::values::{Element, Items, Meter, Name, Numpy, SKIP, UNSUPPORTED, Value};
+use super::values::{Items, Meter, Name, Numpy, SKIP, UNSUPPORTED, Value};
 use crate::error::{ensure, ensure_within};
 use crate::numpy::Header;
 use crate::pickle::{
@@ -127,10 +127,9 @@ pub(super) fn read_pickle<R: Read>(
     let end = opcodes.offset();
     ensure(!is_alone || !opcodes.resume()?, || format!("bytes follow the pickle, which ends at {end}"))?;
     let mut reader = Reader::new(store, fetched, options);
-    let (root, is_empty) = {
-        let mut machine = Machine::new(&mut reader);
-        (machine.run(open())?, machine.is_empty())
-    };
+    let mut machine = Machine::new(&mut reader);
+    let (root, is_empty) = (machine.run(open())?, machine.is_empty());
+    drop(machine);
     reader.here.ensure(is_empty, || "leaves other values on the stack")?;
     let flat = flatten(root, &reader)?;
     Ok((flat, std::mem::take(&mut reader.views), end))
@@ -196,7 +195,7 @@ impl Make for Reader<'_> {
     fn value(&mut self, argument: Argument) -> io::Result<Value> {
         let form = self.here.code.form();
         let is_sized = matches!(form, Form::Text(_) | Form::OldText(_) | Form::Bytes(_));
-        let is_old = matches!(form, Form::OldText(_) | Form::QuotedLine);
+        let is_old = |text: &str| matches!(form, Form::OldText(_) | Form::QuotedLine) && !text.is_ascii();
         let begin = |len: u64| self.here.end - len;
         // Texts of Python 2 are bytes.
         let long = if matches!(form, Form::Text(_)) { Value::LongText } else { Value::LongBytes };
@@ -204,9 +203,7 @@ impl Make for Reader<'_> {
             Argument::Bool(value) => Value::Bool(value),
             Argument::Int(value) => i64::try_from(value).map_or(Value::Other("int"), Value::Int),
             Argument::Float(value) => Value::Float(value),
-            Argument::Text(text) if text.len() <= KEPT && is_old && !text.is_ascii() => {
-                Value::OldText(text.into())
-            }
+            Argument::Text(text) if text.len() <= KEPT && is_old(&text) => Value::OldText(text.into()),
             Argument::Text(text) if text.len() <= KEPT => Value::Text(text.into()),
             Argument::Text(text) if is_sized => long(begin(text.len() as u64), text.len() as u64),
             Argument::Bytes(bytes) if is_sized => {
@@ -317,7 +314,8 @@ impl Make for Reader<'_> {
                 items.add(vec![state]);
             }
             Value::Numpy(value) => value.set(match value.get() {
-                Numpy::Dtype(element, _) => self.set_order(element, &state)?,
+                Numpy::Dtype(dtype, _) => Numpy::Dtype(dtype, self.is_big(&state)?),
+                other @ Numpy::OtherDtype(_) => self.is_big(&state).map(|_| other)?,
                 Numpy::Empty => self.filled(&state)?,
                 _ => return Err(unknown()),
             }),
@@ -393,7 +391,7 @@ impl Make for Reader<'_> {
 }
 
 /// Whether a value is one of these texts.
-fn is_text(value: &Value, texts: &[&str]) -> bool {
+pub(super) fn is_text(value: &Value, texts: &[&str]) -> bool {
     matches!(value, Value::Text(text) if texts.contains(&&**text))
 }
 
@@ -484,9 +482,7 @@ impl<'s> Reader<'s> {
             (Size, [dims @ Value::Tuple(_)]) => dims.clone(),
             (Device, [_] | [_, _]) => Value::Other("device"),
             (NumpyDtype, [Value::Text(name), rest @ ..]) if rest.len() < 3 => numpy(dtype_of(name)),
-            (NumpyScalar, [Value::Numpy(dtype), _]) if matches!(dtype.get(), Numpy::Dtype(..)) => {
-                Value::Other("numpy scalar")
-            }
+            (NumpyScalar, [dtype, _]) if dtype.kind() == "numpy dtype" => Value::Other("numpy scalar"),
             (NumpyReconstruct, [Value::Listed(NumpyArray), _, _]) => numpy(Numpy::Empty),
             (NumpyFromBuffer, [bytes, dtype, shape, order]) if is_text(order, &["C", "F"]) => {
                 numpy(self.array(shape, dtype, is_text(order, &["F"]), bytes)?)
@@ -565,14 +561,9 @@ impl<'s> Reader<'s> {
     fn is_plain(&mut self, hooks: &Value, flags: &[Value]) -> io::Result<bool> {
         let has_hooks = !matches!(hooks, Value::Nothing | Value::Dict(_)) || !hooks.has_none();
         self.here.ensure(!has_hooks, || "makes a tensor with hooks, which are code")?;
-        let is_off = |flag: &Value| matches!(flag, Value::Bool(false));
-        Ok(match flags {
-            [Value::Dict(flags)] => {
-                self.work(flags.values().len())?;
-                flags.values().iter().skip(1).step_by(2).all(is_off)
-            }
-            flags => matches!(flags, [] | [Value::Nothing]),
-        })
+        let [Value::Dict(flags)] = flags else { return Ok(matches!(flags, [] | [Value::Nothing])) };
+        self.work(flags.values().len())?;
+        Ok(flags.values().iter().skip(1).step_by(2).all(|flag| matches!(flag, Value::Bool(false))))
     }
 
     /// Makes a tensor of a storage, an offset, a shape and strides; of the storage's dtype unless there is
@@ -630,11 +621,10 @@ impl<'s> Reader<'s> {
         self.here.ensure(is_set, || "sets attributes that are set already")
     }
 
-    /// Returns the dtype with the byte order of a state.
-    fn set_order(&self, element: Element, state: &Value) -> io::Result<Numpy> {
+    /// Returns whether the state of a dtype makes its numbers big-endian.
+    fn is_big(&self, state: &Value) -> io::Result<bool> {
         match state.items().and_then(|items| items.values().get(1).cloned()) {
-            Some(order) if is_text(&order, &["<", "|", "="]) => Ok(Numpy::Dtype(element, false)),
-            Some(order) if is_text(&order, &[">"]) => Ok(Numpy::Dtype(element, true)),
+            Some(order) if is_text(&order, &["<", "|", "=", ">"]) => Ok(is_text(&order, &[">"])),
             _ => Err(self.unsound("sets a dtype of numpy in an unknown way")),
         }
     }
@@ -655,14 +645,13 @@ impl<'s> Reader<'s> {
     fn array(&mut self, shape: &Value, dtype: &Value, is_fortran: bool, bytes: &Value) -> io::Result<Numpy> {
         let dtype = if let Value::Numpy(dtype) = dtype { dtype.get() } else { Numpy::Empty };
         // A list has the objects of an array.
-        let is_plain = match bytes {
-            Value::List(objects) => are_plain(&objects.values()),
-            other => other.plain().is_some(),
-        };
+        let are_objects = matches!(bytes, Value::List(objects) if are_plain(&objects.values()));
         let (dtype, is_big) = match dtype {
-            Numpy::Dtype(Element::Number(dtype), is_big) => (dtype, is_big),
-            Numpy::Dtype(Element::Others(kind), _) if is_plain => return Ok(Numpy::Others(kind)),
-            Numpy::Dtype(..) if self.options.skip_unsupported => return Ok(Numpy::Unsupported),
+            Numpy::Dtype(dtype, is_big) => (dtype, is_big),
+            Numpy::OtherDtype(Some(kind)) if are_objects || bytes.plain().is_some() => {
+                return Ok(Numpy::Others(kind));
+            }
+            Numpy::OtherDtype(_) if self.options.skip_unsupported => return Ok(Numpy::Unsupported),
             _ => return Err(self.unsound(format!("makes {UNSUPPORTED}; {SKIP}"))),
         };
         let known = numbers(shape).and_then(|dims| Some((byte_len(dtype, &dims)?, dims)));
@@ -708,14 +697,13 @@ fn dtype_of(name: &str) -> Numpy {
         Some((order @ (">" | "<" | "|" | "="), rest)) => (order == ">", rest),
         _ => (false, name),
     };
-    let element = match (Header::named(name), name.chars().next()) {
-        (Some(dtype), _) => Element::Number(dtype),
-        (None, Some('S' | 'a' | 'U' | 'T')) => Element::Others("array of text"),
-        (None, Some('M' | 'm')) => Element::Others("array of times"),
-        (None, Some('O')) => Element::Others("array of objects"),
-        (None, _) => Element::Unsupported,
-    };
-    Numpy::Dtype(element, is_big)
+    match (Header::named(name), name.chars().next()) {
+        (Some(dtype), _) => Numpy::Dtype(dtype, is_big),
+        (None, Some('S' | 'a' | 'U' | 'T')) => Numpy::OtherDtype(Some("array of text")),
+        (None, Some('M' | 'm')) => Numpy::OtherDtype(Some("array of times")),
+        (None, Some('O')) => Numpy::OtherDtype(Some("array of objects")),
+        (None, _) => Numpy::OtherDtype(None),
+    }
 }
 
 /// Returns the index after the last element of a view; `None` if it or the number of bytes does not fit 64

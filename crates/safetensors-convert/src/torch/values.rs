@@ -100,8 +100,10 @@ impl Name {
 /// A value of numpy.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Numpy {
-    /// A dtype, and whether numbers are big-endian.
-    Dtype(Element, bool),
+    /// A dtype, and whether its numbers are big-endian.
+    Dtype(Dtype, bool),
+    /// Another dtype, and the name of an array of it; `None` if that has numbers.
+    OtherDtype(Option<&'static str>),
     /// An array that numpy has not filled yet.
     Empty,
     /// An array, which is the tensor with this number.
@@ -109,16 +111,6 @@ pub(super) enum Numpy {
     /// An array of something else than numbers, and the name of that.
     Others(&'static str),
     /// An array of numbers that safetensors cannot hold.
-    Unsupported,
-}
-
-/// What an array of numpy has.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Element {
-    Number(Dtype),
-    /// Something else than numbers: the name of an array of that.
-    Others(&'static str),
-    /// Numbers that safetensors does not have.
     Unsupported,
 }
 
@@ -150,7 +142,7 @@ impl Value {
             Self::Object(_) => return self.class().map_or("object".into(), |name| name.text.clone().into()),
             Self::Storage(..) => "storage",
             Self::Numpy(value) => match value.get() {
-                Numpy::Dtype(..) => "numpy dtype",
+                Numpy::Dtype(..) | Numpy::OtherDtype(_) => "numpy dtype",
                 Numpy::Empty => "numpy array",
                 Numpy::Others(kind) => kind,
                 Numpy::Array(_) | Numpy::Unsupported => "tensor",
@@ -200,8 +192,8 @@ impl Value {
     /// Whether it is a tensor, or a part of one that an object makes.
     pub fn is_of_tensor(&self) -> bool {
         use Listed::{NumpyFromBuffer, NumpyReconstruct, Rebuild};
-        let is_part = matches!(self, Self::Listed(Rebuild(_) | NumpyReconstruct | NumpyFromBuffer));
-        is_part || matches!(self, Self::Storage(..)) || self.is_tensor()
+        let is_function = matches!(self, Self::Listed(Rebuild(_) | NumpyReconstruct | NumpyFromBuffer));
+        is_function || matches!(self, Self::Storage(..)) || self.is_tensor()
     }
 
     /// Returns the values that it contains.
