@@ -379,23 +379,18 @@ pub(super) fn tied(tensors: &[(Box<str>, u32)], views: &[View], ties: Ties) -> i
 #[cfg(test)]
 mod tests {
     use super::super::store::Store;
-    use super::{Flat, Items, KEPT, MOST, Reader, Value, flatten};
+    use super::{Items, KEPT, MOST, Reader, Value, flatten};
     use crate::pickle::Indices;
     use std::io;
-    use std::rc::Rc;
-
-    fn items(values: Vec<Value>) -> Rc<Items> {
-        Items::new(values, &Default::default())
-    }
-
-    fn flat(root: Value) -> io::Result<Flat> {
-        flatten(root, &Reader::new(&mut Store::default(), Indices::default(), Default::default()))
-    }
 
     /// A tensor costs two bytes of a pickle wherever it is fetched, but its names cost memory.
     #[test]
     fn tensors_and_their_names_are_limited() {
-        let error = flat(Value::List(items(vec![Value::Tensor(0); MOST + 1]))).expect_err("too many");
+        let items = |values| Items::new(values, &Default::default());
+        let mut store = Store::default();
+        let reader = Reader::new(&mut store, Indices::default(), Default::default());
+        let error =
+            flatten(Value::List(items(vec![Value::Tensor(0); MOST + 1])), &reader).expect_err("too many");
         assert_eq!(error.kind(), io::ErrorKind::QuotaExceeded);
         assert_eq!(error.to_string(), "the file has more than 2000000 tensors");
         let key = Value::Text("k".repeat(KEPT).into());
@@ -403,7 +398,7 @@ mod tests {
         for _ in 0..15 {
             value = Value::Dict(items(vec![key.clone(), value]));
         }
-        let error = flat(value).expect_err("long names");
+        let error = flatten(value, &reader).expect_err("long names");
         assert_eq!(error.kind(), io::ErrorKind::QuotaExceeded);
         assert_eq!(error.to_string(), "the names of the tensors have more than 100000000 bytes");
     }

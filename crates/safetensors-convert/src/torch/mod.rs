@@ -40,6 +40,8 @@ use store::Kind;
 /// Views of storages may together have this many bytes more than the storages; in a longer file, as many as
 /// the file.
 const EXPANDED: u64 = 1 << 30;
+/// The largest number of axes of all tensors whose view another one has, too.
+const AXES: usize = 8 << 20;
 
 /// What becomes of tensors that are the same view of the same storage, as tied parameters are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -135,6 +137,7 @@ impl Checkpoint {
             numbers.push(*number);
             at_mut(&mut uses, *number).into_iter().for_each(|uses| *uses = uses.saturating_add(1));
         }
+        let mut axes = 0;
         named.reverse();
         while let Some((name, number)) = named.pop() {
             let view = at_mut(&mut views, number);
@@ -142,6 +145,8 @@ impl Checkpoint {
             // Several tensors may have one view if they are copied, or have no elements.
             let is_shared = at(&uses, number).is_none_or(|uses| *uses > 1);
             let dims = if is_shared { view.dims().to_vec() } else { view.take_dims() };
+            axes += if is_shared { dims.len() } else { 0 };
+            ensure_within(axes <= AXES, || format!("tensors of the same views have more than {AXES} axes"))?;
             tensors.push(Tensor { name: name.into(), dtype: view.dtype, dims });
             if named.len().is_multiple_of(1 << 16) {
                 named.shrink_to_fit();

@@ -345,6 +345,7 @@ impl Make for Reader<'_> {
             return self.skipped("names a storage of", META);
         }
         let (dtype, skipped) = match class {
+            _ if !is_text(word, &["storage"]) => return Err(invalid()),
             Value::Listed(Listed::Storage(dtype)) => (Some(*dtype), None),
             Value::Listed(Listed::Untyped) => (None, None),
             Value::Name(name) => (None, Some((self.unsupported(name)?, name))),
@@ -355,9 +356,6 @@ impl Make for Reader<'_> {
             Some("torch.ComplexHalfStorage" | "torch.QInt32Storage") => 4,
             _ => dtype.map_or(1, |dtype| dtype.bits() / 8),
         };
-        if !is_text(word, &["storage"]) {
-            return Err(invalid());
-        }
         let storage = self.store.find(key, *count, width, dtype);
         let storage = storage.map_err(|error| match error.kind() {
             io::ErrorKind::InvalidData => here.unsound(error.to_string()),
@@ -645,12 +643,11 @@ impl<'s> Reader<'s> {
     fn array(&mut self, shape: &Value, dtype: &Value, is_fortran: bool, bytes: &Value) -> io::Result<Numpy> {
         let dtype = if let Value::Numpy(dtype) = dtype { dtype.get() } else { Numpy::Empty };
         // A list has the objects of an array.
-        let are_objects = matches!(bytes, Value::List(objects) if are_plain(&objects.values()));
+        let is_plain =
+            bytes.plain().is_some() || matches!(bytes, Value::List(all) if are_plain(&all.values()));
         let (dtype, is_big) = match dtype {
             Numpy::Dtype(dtype, is_big) => (dtype, is_big),
-            Numpy::OtherDtype(Some(kind)) if are_objects || bytes.plain().is_some() => {
-                return Ok(Numpy::Others(kind));
-            }
+            Numpy::OtherDtype(Some(kind)) if is_plain => return Ok(Numpy::Others(kind)),
             Numpy::OtherDtype(_) if self.options.skip_unsupported => return Ok(Numpy::Unsupported),
             _ => return Err(self.unsound(format!("makes {UNSUPPORTED}; {SKIP}"))),
         };

@@ -300,7 +300,6 @@ mod tests {
         assert_eq!(error.to_string(), "the file has more than 2000000 storages and arrays");
         let error = store.add_kept(b"a").expect_err("too many");
         assert_eq!(error.kind(), ErrorKind::QuotaExceeded);
-        let error = store.add_kept(&[0; KEPT]).expect_err("too large").to_string();
-        assert!(error.ends_with("have more than 8388608 bytes; in Python, save with protocol=4"), "{error}");
+        assert!(store.add_kept(&[0; KEPT]).is_err_and(|error| error.to_string().contains("protocol=4")));
     }
 }

@@ -329,6 +329,11 @@ fn what_is_too_large_is_beyond_the_limit() {
     let view = tensor(b"K\0", &[b"K\x02K\x02", &ones[..]].concat(), &[b"K\x01K\x02", &ones[..]].concat());
     let views = [&view[..view.len() - 1], b"q\x000q\x010", &b"h\x01h\0R0".repeat(40_000), b"N."].concat();
     rejected(&archive(&views), beyond, "the values of the pickle take");
+    // Tensors without elements are not tied, and each has a shape of its own.
+    let empty = tensor(b"K\0", &[b"K\0", &b"K\x01".repeat(63)[..]].concat(), &b"K\x01".repeat(64));
+    let lists = [b"]", &empty[..], b"q\x000(", &b"h\0".repeat(400), b"eq\x010](", &b"h\x01".repeat(400)];
+    let lists = [&lists.concat()[..], b"e."].concat();
+    rejected(&archive(&lists), beyond, "tensors of the same views have more than 8388608 axes");
     let expanded = tensor(b"K\0", b"J\0\0\0\x40K\x06", b"K\0K\x01");
     rejected(&archive(&pickle(&expanded)), beyond, "but are views of 24 bytes");
 }
@@ -402,10 +407,10 @@ fn objects_of_other_classes_are_left_out() {
         [&b"ctorch._utils\n_rebuild_sparse_tensor\n(N("[..], &one(), &one(), b"K\x02K\x03\x86ttR"].concat();
     let namespace = one_in(b"cargparse\nNamespace\n)\x81}Va\n", b"sb");
     let module = one_in(b"cmine\nModule\n)\x81}Va\n", b"sb");
-    let (plain, function) = (one(), b"ctorch._utils\n_rebuild_tensor_v2\n");
-    let arguments = &plain[function.len()..plain.len() - 1];
-    let typed = [b"ctorch._tensor\n_rebuild_from_type_v2\n(", &function[..], b"cmine\nKind\n"].concat();
-    let subclass = [&typed[..], arguments, b"}tR"].concat();
+    let (plain, end) = (one(), b"ctorch._utils\n_rebuild_tensor_v2\n".len());
+    let (function, arguments) = plain[..plain.len() - 1].split_at(end);
+    let typed = b"ctorch._tensor\n_rebuild_from_type_v2\n(";
+    let subclass = [&typed[..], function, b"cmine\nKind\n", arguments, b"}tR"].concat();
     let conjugated = [&plain[..plain.len() - 2], b"}Vconj\n\x88stR"].concat();
     // The state of an optimizer has parameters as its keys.
     let as_key = one_in(b"cmine\nModule\n)\x81}", b"Nsb");
