@@ -90,6 +90,9 @@ pub fn stage() -> Outcome {
 
 fn verified(dir: &Path, parts: Vec<&Part>) -> Result<Table, String> {
     let mut table = Table { dir: dir.to_owned(), rows: String::new(), tally: Tally::default() };
+    if !can_mount() {
+        table.tally.note("the repository is not hidden: mounting is not permitted here".to_owned());
+    }
     let sums = Run::new("sha256sum").words("--check --strict --quiet SHA256SUMS").dir(dir);
     table.row(&dir.join("SHA256SUMS"), "the sum of every file", sums.capture().map(drop));
     for part in parts {
@@ -145,11 +148,21 @@ fn empty(name: &str) -> Result<PathBuf, String> {
     Ok(place)
 }
 
+/// Puts an empty directory over $0, and runs the rest.
+const HIDE: &str = "mount -t tmpfs none \"$0\" && exec \"$@\"";
+
+/// Whether this system lets us hide the repository: some containers do not.
+fn can_mount() -> bool {
+    Run::new("unshare").words("--mount --map-root-user true").capture().is_ok()
+}
+
 /// Returns a run of the program that is its first argument, in this directory, where the repository is an
 /// empty directory. Without `rust`, no program of Rust is on the search path.
 fn alone(dir: &Path, rust: bool) -> Run {
-    let hide = "mount -t tmpfs none \"$0\" && exec \"$@\"";
-    let run = Run::new("unshare").words("--mount --map-root-user sh -c").args([hide]);
+    let run = match can_mount() {
+        true => Run::new("unshare").words("--mount --map-root-user sh -c").args([HIDE]),
+        false => Run::new("sh").args(["-c", "exec \"$@\""]),
+    };
     let run = run.args([workspace::root()]).dir(dir).without("CARGO_TARGET_DIR");
     let paths = std::env::var_os("PATH").unwrap_or_default();
     let kept = std::env::split_paths(&paths).filter(|path| rust || !path.join("cargo").exists());
