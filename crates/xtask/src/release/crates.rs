@@ -24,8 +24,7 @@ const CRATES: [&str; 9] = [
 ];
 
 /// A program for computers that calls the libraries, and its build script.
-const DESKTOP: [(&str, &str); 3] = [
-    ("Cargo.toml", "[package]\nname = \"desktop\"\nedition = \"2024\"\n[workspace]\n"),
+const DESKTOP: [(&str, &str); 2] = [
     (
         "build.rs",
         "fn main() -> Result<(), safetensors_emit::EmitError> {\n    \
@@ -79,18 +78,22 @@ pub fn verify(dir: &Path, table: &mut Table) -> Result<(), String> {
     Run::new("sh").args(["-c", unpack]).args([dir]).dir(&place).capture()?;
     let desktop = place.join("desktop");
     DESKTOP.iter().try_for_each(|(file, text)| write(&desktop.join(file), text.as_bytes()))?;
+    let line = |name: &&str| format!("{name} = \"{VERSION}\"\n");
+    let libraries = CRATES[1..8].iter().filter(|name| **name != "safetensors-emit").map(line);
+    let manifest = format!(
+        "[package]\nname = \"desktop\"\nedition = \"2024\"\n[workspace]\n[build-dependencies]\n{}\
+         [dependencies]\n{}",
+        line(&"safetensors-emit"),
+        libraries.collect::<String>()
+    );
+    write(&desktop.join("Cargo.toml"), manifest.as_bytes())?;
     let model = read(&place.join("firmware/model.safetensors"))?;
     write(&desktop.join("model.safetensors"), &model)?;
     let cargo = |project: &str, words: &str| {
         let run = alone(&place.join(project), true).args(["cargo"]).words(words).limit(30 * 60);
         run.capture().map(drop)
     };
-    let libraries = CRATES[1..8].iter().copied().filter(|name| *name != "safetensors-emit");
-    let add = format!("add --quiet --offline {}", libraries.collect::<Vec<_>>().join(" "));
-    let built = cargo("desktop", &add)
-        .and_then(|()| cargo("desktop", "add --quiet --offline --build safetensors-emit"))
-        .and_then(|()| cargo("desktop", "run --quiet"))
-        .and_then(|()| only_ours(&desktop));
+    let built = cargo("desktop", "run --quiet").and_then(|()| only_ours(&desktop));
     table.row(&dir.join("*.crate"), "a program for computers runs, with every library", built);
     let ran = cargo("firmware", "run --release --quiet").and_then(|()| only_ours(&place.join("firmware")));
     table.row(&dir.join("firmware"), "`no_std`, on an emulated Cortex-M3", ran);
