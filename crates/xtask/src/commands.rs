@@ -25,7 +25,12 @@ const COMMANDS: [Command; 10] = [
     }),
     ("oracle", python::ORACLES, "ask other frameworks, which take gigabytes", run_oracle),
     ("release", release::ARGUMENTS, "make what users install: crates, wheels, archives", release::make),
-    ("verify", release::ARGUMENTS, "verify a release from its directory alone", release::verify),
+    (
+        "verify",
+        release::ARGUMENTS,
+        "install and run what is in DIR, while the checkout is hidden",
+        release::verify,
+    ),
     (
         "help",
         "",

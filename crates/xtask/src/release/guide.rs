@@ -24,6 +24,9 @@ pub fn verify(dir: &Path, table: &mut Table) -> Result<(), String> {
             }
         }
     }
+    if links == 0 {
+        dead.push("the guide has no links".to_owned());
+    }
     let outcome = if dead.is_empty() { Ok(()) } else { Err(dead.join("\n")) };
     table.row(dir, &format!("{links} links lead to a file of the guide or to an address"), outcome);
     Ok(())

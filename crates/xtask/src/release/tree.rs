@@ -26,7 +26,8 @@ pub fn copy() -> Result<PathBuf, String> {
     }
     let python = "crates/safetensors-python/pyproject.toml";
     let urls = format!(
-        "\n[project.urls]\nSource = \"{REPOSITORY}\"\nChangelog = \"{REPOSITORY}/blob/v{VERSION}/CHANGELOG.md\"\n"
+        "\n[project.urls]\nSource = \"{REPOSITORY}\"\n\
+         Changelog = \"{REPOSITORY}/blob/v{VERSION}/CHANGELOG.md\"\n"
     );
     write(&tree.join(python), (text(&root().join(python))? + &urls).as_bytes())?;
     Ok(tree)
