@@ -48,6 +48,14 @@ pub const REPOSITORY: &str = env!("CARGO_PKG_REPOSITORY");
 /// Makes the named parts, or all.
 pub fn make(words: &[&str]) -> Result<ExitCode, String> {
     let (dir, parts) = arguments(words)?;
+    let sums = dir.join("SHA256SUMS");
+    if !sums.exists() && workspace::list(&dir).is_ok_and(|files| !files.is_empty()) {
+        return Err(format!(
+            "{} has other files: name a new directory, or an earlier release",
+            dir.display()
+        ));
+    }
+    workspace::write(&sums, b"")?;
     let tree = tree::copy()?;
     for part in parts {
         eprintln!("{}", part.name);
@@ -72,6 +80,7 @@ pub fn make(words: &[&str]) -> Result<ExitCode, String> {
 /// Verifies the named parts, or all, and prints a table.
 pub fn verify(words: &[&str]) -> Result<ExitCode, String> {
     let (dir, parts) = arguments(words)?;
+    workspace::list(&dir)?;
     let table = verified(&dir, parts)?;
     print!("\n| artefact | bytes | verified |\n|---|---|---|\n{}", table.rows);
     Ok(if table.tally.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
@@ -112,6 +121,10 @@ fn arguments(words: &[&str]) -> Result<(PathBuf, Vec<&'static Part>), String> {
     let usage = |sentence: &str| format!("{}{sentence}", crate::commands::USAGE);
     let (dir, names) = words.split_first().ok_or_else(|| usage("a directory is missing"))?;
     let dir = absolute(dir).map_err(|error| error.to_string())?;
+    // Without links and `..`, though it may not exist yet.
+    let (parent, name) = (dir.parent().unwrap_or(&dir), dir.file_name().unwrap_or_default());
+    let failed = |error: std::io::Error| format!("{}: {error}", dir.display());
+    let dir = dir.canonicalize().or_else(|_| Ok(parent.canonicalize()?.join(name))).map_err(failed)?;
     if dir.starts_with(workspace::root()) {
         return Err(usage("the directory must lie outside of the repository, which verify hides"));
     }
