@@ -1,9 +1,18 @@
-//! A copy of the tracked files, whose pages can be read elsewhere.
+//! A copy of the tracked files, whose pages can be read elsewhere, and speak of what is published.
 
 use super::{REPOSITORY, VERSION};
 use crate::process::Run;
 use crate::workspace::{root, target_dir, text, write};
 use std::path::{Component, Path, PathBuf};
+
+/// What pages and messages say in a checkout, and in a release.
+const PUBLISHED: [(&str, &str); 3] = [
+    ("cargo install --path host", "cargo install safetensors-host"),
+    ("./crates/safetensors-python[numpy]", "embedded-safetensors[numpy]"),
+    (" --path \"$OLDPWD/crates/embedded-safetensors\"", ""),
+];
+/// What a line begins with that is left out in a release.
+const UNTIL: &str = "Until the first release is published,";
 
 /// Copies the tracked files, and returns the directory.
 pub fn copy() -> Result<PathBuf, String> {
@@ -21,8 +30,11 @@ pub fn copy() -> Result<PathBuf, String> {
             let from = root().join(page).canonicalize().map_err(|error| format!("{page}: {error}"))?;
             let kept = stays.map_or(from.clone(), |kept| root().join(kept));
             let linked = absolute_links(&text(&from)?, &from, &kept);
-            write(&tree.join(page), linked.as_bytes())?;
+            write(&tree.join(page), published(page, &linked)?.as_bytes())?;
         }
+    }
+    for message in files.lines().filter(|file| file.starts_with("host/src/commands/without_chips")) {
+        write(&tree.join(message), published(message, &text(&root().join(message))?)?.as_bytes())?;
     }
     let python = "crates/safetensors-python/pyproject.toml";
     let urls = format!(
@@ -31,6 +43,17 @@ pub fn copy() -> Result<PathBuf, String> {
     );
     write(&tree.join(python), (text(&root().join(python))? + &urls).as_bytes())?;
     Ok(tree)
+}
+
+/// Returns what the text says in a release, which must not need a checkout.
+fn published(name: &str, text: &str) -> Result<String, String> {
+    let lines = text.lines().filter(|line| !line.starts_with(UNTIL));
+    let text = lines.map(|line| format!("{line}\n")).collect();
+    let text = PUBLISHED.iter().fold(text, |text: String, (here, there)| text.replace(here, there));
+    match ["first release", " --path ", "\"./crates/"].iter().find(|word| text.contains(**word)) {
+        Some(word) => Err(format!("{name}: \"{word}\" speaks of a checkout")),
+        None => Ok(text),
+    }
 }
 
 /// Lets the links of a page to files that are not below `kept` lead to the repository.
