@@ -71,7 +71,7 @@ fn archive(tree: &Path, name: &str) -> Result<Vec<u8>, String> {
     let copy = Run::new("cp").words("-r LICENSE-MIT LICENSE-APACHE crates --target-directory").args([&place]);
     copy.dir(tree).capture()?;
     let package = place.join("crates/safetensors-c");
-    write(&package.join("archive/LICENSE-OTHERS"), notices(&package)?.as_bytes())?;
+    notices(&package, &package.join("archive"))?;
     let run = Run::new("unshare").words("--mount --map-root-user sh crates/xtask/src/release/archive.sh");
     run.dir(&place).env("VERSION", VERSION).env("REPOSITORY", REPOSITORY).without("RUSTFLAGS").capture()?;
     read(&place.join("safetensors.tar.gz"))
@@ -92,9 +92,12 @@ pub fn verify(dir: &Path, table: &mut Table) -> Result<(), String> {
         table.row(&file, how.trim_end_matches(": "), said.map(drop));
     }
     let compote = python::environment("release")?.with_file_name("compote");
-    for words in ["manifest lint", "component pack --name safetensors"] {
-        let run = Run::new(&compote).args(["--warnings-as-errors"]).words(words);
-        let outcome = run.dir(&place.join("safetensors")).capture();
+    let pack = "component pack --name safetensors";
+    for (words, check) in
+        [("manifest lint", "true"), (pack, "test $(tar -tf dist/*.tgz | grep -c '\\.a$') = 3")]
+    {
+        let run = Run::new("sh").args(["-ec", &format!("\"$0\" --warnings-as-errors {words}; {check}")]);
+        let outcome = run.args([&compote]).dir(&place.join("safetensors")).capture();
         table.row(&file, &format!("compote {words}, a component of ESP-IDF"), outcome.map(drop));
     }
     Ok(())

@@ -1,7 +1,7 @@
 //! The command for Linux, linked statically: archives, and packages of Debian with the same files.
 
 use super::notices::notices;
-use super::{REPOSITORY, Table, VERSION, alone, empty};
+use super::{REPOSITORY, Table, VERSION, alone, empty, nameless};
 use crate::machine::Need;
 use crate::process::Run;
 use crate::python::environment;
@@ -25,8 +25,8 @@ const PACK: &str = r#"export SOURCE_DATE_EPOCH=315532800; share=usr/share
 doc=$share/doc/embedded-safetensors bash=$share/bash-completion/completions
 fish=$share/fish/vendor_completions.d zsh=$share/zsh/vendor-completions
 mkdir -p usr/bin $share/man $doc $bash $fish $zsh
-cp "$1" usr/bin; cp ../host/README.md "$(rustc --print sysroot)/share/doc/rust/COPYRIGHT-library.html" $doc
-cat ../LICENSE-* ../notices "$2"/lib/python3*/site-packages/ziglang/lib/libc/musl/COPYRIGHT > $doc/copyright
+cp "$1" usr/bin; cp ../host/README.md ../LICENSE-RUST.html $doc
+cat ../LICENSE-[!R]* "$2"/lib/python3*/site-packages/ziglang/lib/libc/musl/COPYRIGHT > $doc/copyright
 "$0" man -o $share/man/man1; gzip -9n $share/man/man1/*; "$0" completions bash > $bash/safetensors
 "$0" completions fish > $fish/safetensors.fish; "$0" completions zsh > $zsh/_safetensors
 sed -i "s/SIZE/$(du -s --apparent-size usr | cut -f1)/" DEBIAN/control; chmod -R u=rwX,go=rX .
@@ -43,6 +43,7 @@ case $1 in
 *) tar -xzf "$1" --strip-components=1 --directory=usr ;;
 esac
 bash -ec '. usr/share/bash-completion/completions/safetensors; complete -p safetensors'
+! grep -aF -e "${CARGO_HOME:-$HOME/.cargo}/" -e "$HOME/" usr/bin/safetensors
 test "$(uname -m)" = "$0" || { emulator=/emulator; cp "$(command -v "qemu-$0-static")" .$emulator; }
 printf '\070\0\0\0\0\0\0\0{"bias":{"dtype":"U8","shape":[3],"data_offsets":[0,3]}}abc' > model
 head -c 66 model > torn
@@ -54,12 +55,11 @@ pub fn make(tree: &Path, dir: &Path) -> Result<(), String> {
     let python = environment("release")?;
     let home = python.ancestors().nth(2).unwrap_or(tree);
     let path = format!("{}/bin:{}", home.display(), var("PATH").unwrap_or_default());
-    let flags = format!("--remap-path-prefix={}=/home", var("HOME").unwrap_or_default());
-    let build = own_cargo().dir(tree).env("PATH", path).env("RUSTFLAGS", flags).limit(60 * 60);
+    let build = own_cargo().dir(tree).env("PATH", path).env("RUSTFLAGS", nameless(tree)).limit(60 * 60);
     let build = build.env("CARGO_PROFILE_RELEASE_STRIP", "true");
     let targets = ARCHITECTURES.map(|(name, _)| format!("--target={name}-unknown-linux-musl"));
     build.words("zigbuild --release --locked --package safetensors-host").args(targets).check()?;
-    write(&tree.join("notices"), notices(&tree.join("host"))?.as_bytes())?;
+    notices(&tree.join("host"), tree)?;
     for (name, debian) in ARCHITECTURES {
         let control = format!(
             "Package: embedded-safetensors\nVersion: {VERSION}\nArchitecture: {debian}\n\

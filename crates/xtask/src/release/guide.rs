@@ -12,11 +12,11 @@ pub fn make(tree: &Path, dir: &Path) -> Result<(), String> {
     Run::new("mdbook").args(["build"]).args([tree.join("docs")]).args(["--dest-dir"]).args([dir]).check()
 }
 
-/// Follows the links of each page: those to files find one, and the others have an address.
+/// Follows the links of each page, and those to its images: they find a file, or have an address.
 pub fn verify(dir: &Path, table: &mut Table) -> Result<(), String> {
     let (mut links, mut dead) = (0, Vec::new());
     for page in list(dir)?.iter().filter(|page| page.extension().is_some_and(|end| end == "html")) {
-        for part in text(page)?.split(" href=\"").skip(1) {
+        for part in text(page)?.replace(" src=\"", " href=\"").split(" href=\"").skip(1) {
             let link = part.split(['"', '#']).next().unwrap_or_default();
             links += 1;
             if !link.contains(':') && !page.with_file_name(link).exists() || link.starts_with("..") {

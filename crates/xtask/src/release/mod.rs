@@ -14,6 +14,7 @@ use crate::machine::Need;
 use crate::process::Run;
 use crate::report::{Outcome, Tally};
 use crate::workspace;
+use std::env::var;
 use std::path::{Path, PathBuf, absolute};
 use std::process::ExitCode;
 
@@ -23,22 +24,30 @@ struct Part {
     needs: &'static [Need],
     make: fn(tree: &Path, dir: &Path) -> Result<(), String>,
     verify: fn(dir: &Path, table: &mut Table) -> Result<(), String>,
+    /// What a user does.
+    script: Option<&'static str>,
+}
+
+/// The part in the file of that name, and the script beside it.
+macro_rules! part {
+    ($name:ident, $script:expr) => {
+        Part {
+            name: stringify!($name),
+            needs: $name::NEEDS,
+            make: $name::make,
+            verify: $name::verify,
+            script: $script,
+        }
+    };
 }
 
 const PARTS: [Part; 5] = [
-    Part { name: "crates", needs: crates::NEEDS, make: crates::make, verify: crates::verify },
-    Part { name: "python", needs: python::NEEDS, make: python::make, verify: python::verify },
-    Part { name: "c", needs: c::NEEDS, make: c::make, verify: c::verify },
-    Part { name: "command", needs: command::NEEDS, make: command::make, verify: command::verify },
-    Part { name: "guide", needs: guide::NEEDS, make: guide::make, verify: guide::verify },
+    part!(crates, Some(include_str!("crates.sh"))),
+    part!(python, Some(include_str!("python.sh"))),
+    part!(c, Some(include_str!("c.sh"))),
+    part!(command, Some(include_str!("command.sh"))),
+    part!(guide, None),
 ];
-
-impl Part {
-    /// The file with what a user does.
-    fn script(&self) -> String {
-        format!("{}.sh", self.name)
-    }
-}
 
 pub const ARGUMENTS: &str = "DIR [PART…]";
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -56,6 +65,12 @@ pub fn make(words: &[&str]) -> Result<ExitCode, String> {
         ));
     }
     workspace::write(&sums, b"")?;
+    if REPOSITORY.contains("OWNER") {
+        eprintln!("no address of the repository: links lead to {REPOSITORY}");
+    }
+    if !Run::new("git").words("status --porcelain").stdout()?.is_empty() {
+        eprintln!("the release contains changes that are not committed");
+    }
     let tree = tree::copy()?;
     for part in parts {
         eprintln!("{}", part.name);
@@ -64,24 +79,31 @@ pub fn make(words: &[&str]) -> Result<ExitCode, String> {
         std::fs::create_dir_all(&place).map_err(|error| error.to_string())?;
         part.needs.iter().try_for_each(|need| need.set_up())?;
         (part.make)(&tree, &place)?;
-        // The guide has no script.
-        if let Ok(script) = workspace::read(&tree.join("crates/xtask/src/release").join(part.script())) {
-            workspace::write(&dir.join(part.script()), &script)?;
+        if let Some(script) = part.script {
+            workspace::write(&place.with_extension("sh"), script.as_bytes())?;
         }
     }
     let linked =
         ["host", "crates/safetensors-python", "crates/safetensors-c"].map(|package| tree.join(package));
     workspace::write(&dir.join("sbom.cdx.json"), notices::bill_of_materials(&linked)?.as_bytes())?;
-    let sums = "find . -type f ! -name SHA256SUMS | LC_ALL=C sort | xargs -d '\\n' sha256sum > SHA256SUMS";
-    Run::new("sh").args(["-c", sums]).dir(&dir).capture()?;
+    workspace::write(&sums, sums_below(&dir)?.as_bytes())?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Returns the SHA-256 sum of each file, with its name alone: downloaded files are in no directory.
+fn sums_below(dir: &Path) -> Result<String, String> {
+    let sums =
+        "find . -type f ! -name SHA256SUMS -exec sha256sum {} + | sed 's, .*/,  ,' | LC_ALL=C sort -k 2";
+    Run::new("sh").args(["-c", sums]).dir(dir).stdout()
 }
 
 /// Verifies the named parts, or all, and prints a table.
 pub fn verify(words: &[&str]) -> Result<ExitCode, String> {
     let (dir, parts) = arguments(words)?;
     workspace::list(&dir)?;
-    let table = verified(&dir, parts)?;
+    let table = verified(&dir, parts);
+    let _ = std::fs::remove_dir_all(place());
+    let table = table?;
     print!("\n| artefact | bytes | verified |\n|---|---|---|\n{}", table.rows);
     Ok(if table.tally.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
@@ -94,7 +116,9 @@ pub fn stage() -> Outcome {
     let dir = empty("release")?;
     let words = [&dir.display().to_string(), "crates", "guide"];
     make(&words)?;
-    Ok(verified(&dir, arguments(&words)?.1)?.tally)
+    let table = verified(&dir, arguments(&words)?.1);
+    let _ = std::fs::remove_dir_all(place());
+    Ok(table?.tally)
 }
 
 fn verified(dir: &Path, parts: Vec<&Part>) -> Result<Table, String> {
@@ -102,13 +126,17 @@ fn verified(dir: &Path, parts: Vec<&Part>) -> Result<Table, String> {
     if !can_mount() {
         table.tally.note("the repository is not hidden: mounting is not permitted here".to_owned());
     }
-    let sums = Run::new("sha256sum").words("--check --strict --quiet SHA256SUMS").dir(dir);
-    table.row(&dir.join("SHA256SUMS"), "the sum of every file", sums.capture().map(drop));
+    let sums = dir.join("SHA256SUMS");
+    let same = match workspace::text(&sums)? == sums_below(dir)? {
+        true => Ok(()),
+        false => Err("files or sums are other ones".to_owned()),
+    };
+    table.row(&sums, "the sum of every file", same);
     for part in parts {
         part.needs.iter().try_for_each(|need| need.set_up())?;
         (part.verify)(&dir.join(part.name), &mut table)?;
-        let script = dir.join(part.script());
-        if script.exists() {
+        if part.script.is_some() {
+            let script = dir.join(part.name).with_extension("sh");
             let run = alone(&empty(part.name)?, part.name == "crates");
             let run = run.args(["sh".as_ref(), script.as_path()]).capture().map(drop);
             table.row(&script, "what a user does, in an empty directory", run);
@@ -146,19 +174,35 @@ struct Table {
 impl Table {
     fn row(&mut self, artefact: &Path, how: &str, outcome: Result<(), String>) {
         let name = artefact.strip_prefix(&self.dir).unwrap_or(artefact).display();
-        let size = artefact.metadata().map_or(0, |data| data.len());
+        let files = Run::new("find").args([artefact]).words("-type f -printf %s\\n").stdout();
+        let size: u64 = files.iter().flat_map(|sizes| sizes.lines()).flat_map(str::parse::<u64>).sum();
         let failed = if outcome.is_err() { "FAILED: " } else { "" };
         self.rows += &format!("| {name} | {size} | {failed}{how} |\n");
         self.tally.check(&format!("{name}: {how}"), outcome);
     }
 }
 
-/// Returns an empty directory outside of the repository.
+/// The directory of this process, outside of the repository.
+fn place() -> PathBuf {
+    std::env::temp_dir().join(format!("embedded-safetensors-{}", std::process::id()))
+}
+
+/// Returns an empty directory in [`place`].
 fn empty(name: &str) -> Result<PathBuf, String> {
-    let place = std::env::temp_dir().join("embedded-safetensors-verify").join(name);
+    let place = place().join(name);
     let _ = std::fs::remove_dir_all(&place);
     std::fs::create_dir_all(&place).map_err(|error| error.to_string())?;
     Ok(place)
+}
+
+/// Returns the options of rustc for programs that name no directory of this computer.
+fn nameless(tree: &Path) -> String {
+    let home = var("HOME").unwrap_or_default();
+    let cargo = var("CARGO_HOME").unwrap_or(format!("{home}/.cargo"));
+    // The last that fits counts.
+    [(home.as_str(), "/home"), (&cargo, "/cargo"), (&tree.display().to_string(), "")]
+        .map(|(here, there)| format!("--remap-path-prefix={here}={there}"))
+        .join(" ")
 }
 
 /// Puts an empty directory over $0, and runs the rest.

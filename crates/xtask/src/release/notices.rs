@@ -3,19 +3,20 @@
 use super::VERSION;
 use crate::process::Run;
 use crate::toolchain::own_cargo;
+use crate::workspace::{read, write};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// Prints the licences in a package, but those of GNU, and that of Apache only if there is no other: crates
 /// offer these beside another one.
-const PRINT: &str = "find . -maxdepth 2 -type f -regextype egrep \
-    -iregex './(licen|copy|notice)[^/]*(/[^/]*)?' ! -iname '*apache*' ! -iname '*gpl*' \
+const PRINT: &str = "find . -type f -regextype egrep \
+    -iregex '.*/(licen|copy|notice)[^/]*(/[^/]*)?' ! -iname '*apache*' ! -iname '*gpl*' ! -name '*.rs' \
     | LC_ALL=C sort | xargs -r awk 1 | grep '' || cat *APACHE*";
 
-/// Returns the licences of the crates from the registry that are linked into a package, which is in this
-/// directory.
-pub fn notices(package: &Path) -> Result<String, String> {
+/// Writes two files into a directory: `LICENSE-OTHERS` has the licences of the crates from the registry that
+/// are linked into a package, `LICENSE-RUST.html` those of Rust's library.
+pub fn notices(package: &Path, into: &Path) -> Result<(), String> {
     let mut crates = BTreeMap::<String, Vec<String>>::new();
     for package in linked(package)? {
         let name = format!("{} v{}", word(&package, "name"), word(&package, "version"));
@@ -25,7 +26,11 @@ pub fn notices(package: &Path) -> Result<String, String> {
             text => crates.entry(text).or_default().push(name),
         }
     }
-    Ok(crates.iter().map(|(text, names)| format!("{}:\n\n{text}\n\n", names.join(", "))).collect())
+    let paragraph = |(text, names): (&String, &Vec<String>)| format!("{}:\n\n{text}\n\n", names.join(", "));
+    write(&into.join("LICENSE-OTHERS"), crates.iter().map(paragraph).collect::<String>().as_bytes())?;
+    let rust = Run::new("rustc").words("--print sysroot").stdout()?;
+    let library = read(&Path::new(rust.trim()).join("share/doc/rust/COPYRIGHT-library.html"))?;
+    write(&into.join("LICENSE-RUST.html"), &library)
 }
 
 /// Returns the bill of materials of these packages in the format of CycloneDX.

@@ -1,7 +1,7 @@
 //! Wheels for Linux, and the source distribution.
 
 use super::notices::notices;
-use super::{Table, alone, empty};
+use super::{Table, alone, empty, nameless};
 use crate::machine::{Need, need_target};
 use crate::process::Run;
 use crate::python::environment;
@@ -47,14 +47,13 @@ grep -q 'PyList_New: symbol not found' symbols; ! grep Error symbols | grep -v '
 /// Makes the wheels, the source distribution, and the README's example as a file.
 pub fn make(tree: &Path, dir: &Path) -> Result<(), String> {
     let package = tree.join("crates/safetensors-python");
-    write(&package.join("LICENSE-OTHERS"), notices(&package)?.as_bytes())?;
+    notices(&package, &package)?;
     let bin = environment("release")?.with_file_name("");
     let path = format!("{}:{}", bin.display(), var("PATH").unwrap_or_default());
-    let cargo = var("CARGO_HOME").unwrap_or(format!("{}/.cargo", var("HOME").unwrap_or_default()));
-    let flags = format!("--remap-path-prefix={}= --remap-path-prefix={cargo}=/cargo", tree.display());
     let maturin = |words: &str| {
         let run = Run::new(bin.join("maturin")).dir(&package).words(words).args(["--out".as_ref(), dir]);
-        let run = run.env("PATH", &path).env("RUSTFLAGS", &flags).env("CARGO_TARGET_DIR", target_dir());
+        let run =
+            run.env("PATH", &path).env("RUSTFLAGS", nameless(tree)).env("CARGO_TARGET_DIR", target_dir());
         run.limit(60 * 60).check()
     };
     for [target, platform, ..] in WHEELS {
