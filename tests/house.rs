@@ -273,16 +273,19 @@ fn cells_of_tables_have_at_most_200_characters() {
 #[test]
 fn pages_add_packages_and_features_that_exist() {
     let files = source::files_below("");
-    let text = |path: &str| files.iter().find(|file| file.path == path).map(|file| file.text.as_str());
+    let manifest = |line: &str| {
+        let mut manifests = files.iter().filter(|file| file.path.ends_with("Cargo.toml"));
+        manifests.find(|manifest| manifest.text.contains(line)).map(|manifest| manifest.text.as_str())
+    };
     let pages = files.iter().filter(|file| file.path.ends_with(".md"));
     let lines: Vec<&str> =
         pages.flat_map(|page| page.text.lines().filter_map(|line| line.strip_prefix("cargo add "))).collect();
     for line in &lines {
         let words: Vec<&str> = line.split(' ').collect();
         let found = match words[0].split_once('@') {
-            Some((name, version)) => text("docs/Cargo.toml")
+            Some((name, version)) => manifest("\nname = \"guide\"\n")
                 .map(|manifest| manifest.contains(&format!("\n{name} = \"{version}\""))),
-            None => text(&format!("crates/{}/Cargo.toml", words[0])).map(|manifest| match words[1..] {
+            None => manifest(&format!("\nname = \"{}\"\n", words[0])).map(|manifest| match words[1..] {
                 ["--features", feature] => manifest.contains(&format!("\n{feature} = [")),
                 _ => true,
             }),
