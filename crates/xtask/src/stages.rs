@@ -31,6 +31,8 @@ enum Step {
     Cargo(&'static str),
     /// Passes if clippy has no warnings.
     Clippy(&'static str),
+    /// Passes if `.cargo/deny.toml` allows the licences and the sources of all that is compiled.
+    Deny(&'static str),
     /// A `cargo test`, whose tests are counted, with a share of the slow cases.
     Share(&'static str),
     /// The same with all cases.
@@ -38,7 +40,7 @@ enum Step {
     Call(fn() -> Outcome),
 }
 
-use Step::{Call, Cargo, Clippy, Share, Tests};
+use Step::{Call, Cargo, Clippy, Deny, Share, Tests};
 
 impl Stage {
     /// Sets up all needs; the error has a sentence for each that is missing.
@@ -61,6 +63,10 @@ impl Step {
             Clippy(words) => {
                 let clippy = own_cargo().words("clippy --locked --quiet --all-targets").words(words);
                 Ok(Tally::of(words, clippy.args(["--", "-D", "warnings"]).check()))
+            }
+            Deny(words) => {
+                let deny = own_cargo().words("deny --locked --config .cargo/deny.toml").words(words);
+                Ok(Tally::of(words, deny.words("check licenses bans sources").check()))
             }
             Share(words) => with_seed(test(words)).env("SUITE_SHARE", "8").tests(),
             Tests(words) => with_seed(test(words)).tests(),
@@ -150,9 +156,12 @@ pub const STAGES: [Stage; 20] = [
     stage(
         Full,
         "lints",
-        "no warnings with other features, in firmware, in C and in Python's extension",
-        &[Need::Component("clippy", "clippy")],
+        "no warnings with other features, in firmware, in C and in Python's extension; licences and sources",
+        &[Need::Component("clippy", "clippy"), Need::CargoProgram("cargo-deny", "cargo-deny@0.20.2")],
         &[
+            Deny("--workspace"),
+            Deny("--manifest-path crates/safetensors-python/Cargo.toml"),
+            Deny("--manifest-path crates/safetensors-c/Cargo.toml"),
             Clippy("-p verification --features std,oracle,bench"),
             Clippy("-p embedded-safetensors --all-features"),
             Clippy("-p safetensors-remote --all-features"),
