@@ -70,6 +70,7 @@ impl Class {
 
 /// The scanner's state, or the action that a byte triggers.
 #[derive(Clone, Copy)]
+#[cfg_attr(test, derive(PartialEq, Eq))]
 #[repr(u8)]
 pub(super) enum State {
     // Between two tokens. Each is a row of the table, and white space leaves it unchanged.

@@ -4,6 +4,7 @@
 /// beside other bytes it takes no padding.
 ///
 /// *Memory*: 16 bytes.
+#[cfg_attr(test, derive(Clone, PartialEq, Eq))]
 pub(super) struct Nesting {
     /// A bit for each bracket, set for an object. The outermost is the lowest bit of the first word.
     objects: [u32; 4],

@@ -43,6 +43,10 @@
 //!
 //! CONTRIBUTING.md says what to change for another member of entries.
 
+#[cfg(test)]
+#[path = "proof/mod.rs"]
+mod proof;
+
 use super::grammar::{self, State};
 use super::nesting::{MAX_DEPTH, Nesting};
 use super::number::{digits, more_digits};
@@ -83,6 +87,7 @@ use crate::util::text::{after_escapes, after_plain, equal, skip_words};
 /// ```
 // The fields used most come first: near the start of a structure instructions are shorter.
 #[repr(C)]
+#[cfg_attr(test, derive(Clone, PartialEq, Eq))]
 pub struct HeaderParser {
     pub(super) state: State,
     /// The kind of string, number or literal that is being read.
@@ -131,6 +136,7 @@ const METADATA: &[u8] = b"__metadata__";
 
 /// The purpose of reading the header.
 #[derive(Clone, Copy)]
+#[cfg_attr(test, derive(PartialEq, Eq))]
 pub(super) enum Reading {
     /// All of its events.
     Events,

@@ -45,6 +45,7 @@ impl<'i> Text<'i> {
 ///
 /// The second byte of some sequences has narrower bounds, which rule out overlong forms, surrogates and code
 /// points above U+10FFFF. `low..=high` are the bounds of the byte expected next.
+#[cfg_attr(test, derive(Clone, PartialEq, Eq))]
 pub(super) struct Utf8 {
     pub(super) missing: u8,
     seen: u8,
@@ -101,6 +102,7 @@ impl Utf8 {
 
 /// The decoded start of a string, while it may still be a word that the parser recognises.
 #[derive(Clone, Copy)]
+#[cfg_attr(test, derive(PartialEq, Eq))]
 pub(super) struct Word {
     bytes: [u8; Self::LONGEST],
     len: u8,

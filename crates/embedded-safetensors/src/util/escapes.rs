@@ -48,7 +48,8 @@ pub(crate) const fn unescape(letter: u8) -> Option<u8> {
 
 /// A `\uXXXX` escape or a surrogate pair, read digit by digit. The lowest 20 bits hold a one bit and then the
 /// digits so far. The bits above them hold the first half of a pair, also after a one bit.
-pub(crate) struct Unicode(u32);
+#[cfg_attr(test, derive(Clone, PartialEq, Eq))]
+pub(crate) struct Unicode(pub(crate) u32);
 
 /// The result of one more hexadecimal digit.
 pub(crate) enum UnicodeStep {

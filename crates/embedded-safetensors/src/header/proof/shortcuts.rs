@@ -1,0 +1,136 @@
+//! What is read faster than byte by byte: text, numbers and words that are contiguous in the input, canonical
+//! entries, and entries that are skimmed.
+
+extern crate std;
+
+use super::super::{HeaderParser, Signal, Signals};
+use super::language::{Configuration, Language};
+use crate::error::Error;
+use crate::header::{Entries, Item};
+use crate::tensor::info::TensorInfo;
+use std::string::String;
+use std::vec::Vec;
+
+/// The tensors of a header: name, description, and where the name and the first offset are. Then the end of a
+/// valid header, or the error.
+type Report = (Vec<(Vec<u8>, TensorInfo, u64, u32)>, Result<u64, Error>);
+
+/// Reads a header in pieces. If `whole`, canonical entries are recognised.
+fn read(header: &[u8], whole: bool, pieces: &[&[u8]]) -> Report {
+    let (mut name, length) = ([0; 200], (header.len() as u64).to_le_bytes());
+    let (mut entries, mut seen) = (Entries::new(&mut name), Vec::new());
+    if !whole {
+        entries.parser = HeaderParser::of_tensors(None).by_token();
+    }
+    for mut input in [&length[..]].iter().chain(pieces).copied() {
+        loop {
+            while let Some(it) = entries.parser.take_entry::<false>(&mut input) {
+                let info = TensorInfo::checked(it.dtype, it.shape, it.place);
+                seen.push((it.name.to_vec(), info, it.name_at.into(), it.place.begin_at));
+            }
+            let (name, info, at) = match entries.next(&mut input) {
+                Ok(Item::Tensor(entry)) => (entry.name_bytes().to_vec(), entry.info, entry.at),
+                Ok(Item::HeaderEnd) => return (seen, Ok(entries.position())),
+                Ok(Item::NeedInput) => break,
+                Err(error) => return (seen, Err(error)),
+            };
+            seen.push((name, info, at, entries.parser.extent().begin_at));
+        }
+    }
+    panic!("the header ends with its last piece");
+}
+
+/// Compares ways to read a header with the one byte by byte: by token, by entry, and in two pieces.
+fn compare(header: &[u8], in_pieces: bool) -> Result<(), String> {
+    let expected = read(header, false, &header.chunks(1).collect::<Vec<_>>());
+    let splits = if in_pieces { 0..header.len() } else { 0..1 };
+    let halves =
+        splits.map(|at| header.split_at(at)).map(|(first, second)| read(header, true, &[first, second]));
+    match core::iter::once(read(header, false, &[header])).chain(halves).find(|found| *found != expected) {
+        None => Ok(()),
+        Some(found) => {
+            let header = header.escape_ascii();
+            Err(std::format!("{header}: {found:?}, but byte by byte {expected:?}"))
+        }
+    }
+}
+
+/// Compares all headers that so many edits make of this one: a byte replaced, inserted or removed, from a
+/// position on. Returns their number.
+pub(super) fn edited(header: &[u8], edits: u32, from: usize) -> Result<u64, String> {
+    const BYTES: &[u8] = b" \"\\,:{}[]019_aU\xC3\x0B";
+    compare(header, edits > 0)?;
+    let mut headers = 1;
+    for at in (from..=header.len()).filter(|_| edits > 0) {
+        let (before, after) = header.split_at(at);
+        let rest = after.get(1..).unwrap_or_default();
+        for byte in BYTES {
+            headers += edited(&[before, &[*byte], after].concat(), edits - 1, at + 1)?;
+            headers += edited(&[before, &[*byte], rest].concat(), edits - 1, at + 1)?;
+        }
+        headers += edited(&[before, rest].concat(), edits - 1, at)?;
+    }
+    Ok(headers)
+}
+
+/// An entry up to a value of an unknown field, and what is after the entry.
+const ENTRY: &str = r#"{"dtype":"U8","shape":[0],"data_offsets":[0,0],"":"#;
+const AFTER: &str = r#","b":{"dtype":"U8","shape":[],"data_offsets":[0,1]}}"#;
+
+/// Compares where an entry ends that is skimmed, and one that is read, for each valid entry whose unknown
+/// field, with the closing brace, has at most so many characters. Returns the number of entries.
+pub(super) fn skimmed(language: &Language, characters: u32) -> Result<u64, String> {
+    let mut now = Language::start();
+    let prefix = [r#"{"":"#, ENTRY].concat();
+    assert!(prefix.bytes().all(|byte| language.take(&mut now, byte).is_ok()));
+    extended(language, &now, ENTRY, characters)
+}
+
+fn extended(language: &Language, now: &Configuration, entry: &str, left: u32) -> Result<u64, String> {
+    const CHARACTERS: [&str; 11] = ["{", "}", "[", "]", "\"", "\\", ",", ":", "0", " ", "\u{E9}"];
+    if now.depth == 1 {
+        return skim_all(entry).map(|()| 1);
+    }
+    let mut entries = 0;
+    for character in CHARACTERS.iter().filter(|_| left > 0) {
+        let mut next = now.clone();
+        if character.bytes().all(|byte| language.take(&mut next, byte).is_ok()) {
+            entries += extended(language, &next, &[entry, *character].concat(), left - 1)?;
+        }
+    }
+    Ok(entries)
+}
+
+/// Skims an entry at each alignment to words, and in two pieces.
+fn skim_all(entry: &str) -> Result<(), String> {
+    let name_end = r#"{"":"#.len();
+    for spaces in 0..8 {
+        let header = std::format!(r#"{{"":{:spaces$}{entry}{AFTER}"#, "");
+        let expected = Some((header.len() - AFTER.len() + r#","b""#.len()) as u64 + 8);
+        let splits = name_end..if spaces == 0 { header.len() } else { name_end + 1 };
+        if let Some(at) = splits.into_iter().find(|at| skim(header.as_bytes(), *at) != expected) {
+            return Err(std::format!("{header} in two pieces of which the first has {at} bytes"));
+        }
+    }
+    Ok(())
+}
+
+/// Skims the first entry. Returns where the second name ends, if the remaining header is valid.
+fn skim(header: &[u8], split: usize) -> Option<u64> {
+    let selected = Signals::of(&[Signal::Tensor]);
+    let (mut parser, mut second, length) =
+        (HeaderParser::of_tensors(None), None, (header.len() as u64).to_le_bytes());
+    let (first, rest) = header.split_at(split);
+    for mut input in [&length, first, rest] {
+        loop {
+            match parser.advance::<false>(&mut input, &mut &[][..], selected) {
+                Signal::Tensor if parser.token == 9 => parser.skim_entry(),
+                Signal::Tensor => second = Some(parser.position()),
+                Signal::HeaderEnd => return second,
+                Signal::NeedInput => break,
+                _ => return None,
+            }
+        }
+    }
+    None
+}
