@@ -6,6 +6,10 @@
 //! tensors, in the order of `(begin, end, position)`, as there are slots, and compares each with the one
 //! before it. Nothing is summed or hashed: a sum cannot detect an empty tensor inside another one.
 
+#[cfg(test)]
+#[path = "proof.rs"]
+mod proof;
+
 use crate::error::{Error, ErrorKind};
 use crate::tensor::info::Extent;
 use crate::util::bytes::low_u32;
