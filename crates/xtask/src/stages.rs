@@ -37,10 +37,12 @@ enum Step {
     Share(&'static str),
     /// The same with all cases.
     Tests(&'static str),
+    /// The same with the bounds of a proof, and with what it prints.
+    Proofs(&'static str),
     Call(fn() -> Outcome),
 }
 
-use Step::{Call, Cargo, Clippy, Deny, Share, Tests};
+use Step::{Call, Cargo, Clippy, Deny, Proofs, Share, Tests};
 
 impl Stage {
     /// Sets up all needs; the error has a sentence for each that is missing.
@@ -70,6 +72,7 @@ impl Step {
             }
             Share(words) => with_seed(test(words)).env("SUITE_SHARE", "8").tests(),
             Tests(words) => with_seed(test(words)).tests(),
+            Proofs(words) => test(words).env("PROVE", "1").args(["--", "--nocapture"]).tests(),
             Call(run) => run(),
         }
     }
@@ -212,10 +215,10 @@ pub const STAGES: [Stage; 20] = [
     ),
     stage(
         Full,
-        "no-panic",
-        "firmware with all of the library links, though the panic symbol is undefined",
-        &[Need::Targets(&BARE_TARGETS)],
-        &[Call(linking::no_panic)],
+        "prove",
+        "firmware links without the panic symbol; the scanner beside a second grammar; theorems about the layout",
+        &[Need::Targets(&BARE_TARGETS), Need::Program("z3", "z3")],
+        &[Call(linking::no_panic), Proofs("--package embedded-safetensors --lib proof")],
     ),
     stage(
         Full,
