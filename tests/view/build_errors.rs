@@ -2,7 +2,7 @@
 //! the same panics are caught.
 
 use crate::view::fixtures::MODEL;
-use embedded_safetensors::{Dtype, View};
+use embedded_safetensors::{__Embedded as Embedded, Dtype, View, tensor::ANY_SIZE, values::AlignedFile};
 use std::panic::catch_unwind;
 use support::file::{entry, with_entries, with_header};
 
@@ -57,4 +57,55 @@ fn array_of_wrong_length_is_rejected() {
     assert_eq!(short, "the array is shorter than the model has tensors");
     let long = message(|| MODEL.to_array::<6>().len());
     assert_eq!(long, "the array is longer than the model has tensors");
+}
+
+#[test]
+fn unexpected_tensors_are_described() {
+    let unaligned = MODEL.file().to_vec();
+    let anywhere = View::parse(&unaligned).unwrap();
+    let late = MODEL.tensor("late").unwrap().at();
+    for (message, expected) in [
+        (
+            build_error(|| MODEL.expect("odd", Dtype::I8, &[2, ANY_SIZE])),
+            "the tensor \"odd\" is U8 [1] in the model, but I8 [2, any] is expected".to_owned(),
+        ),
+        (
+            build_error(|| MODEL.expect_array::<[u16; 1]>("late")),
+            format!(
+                "the tensor \"late\" begins at byte {late} of the file, 1 byte after a multiple of 2: write the \
+                 file with its tensors aligned"
+            ),
+        ),
+        (
+            build_error(|| *anywhere.expect_array::<[[f32; 3]; 2]>("conv.weight")),
+            "the tensor \"conv.weight\" must begin at a multiple of 4 bytes in memory, but nothing aligns the \
+             file: include it with include_model!(\"…\", 4) or include_aligned!(\"…\", 4)"
+                .to_owned(),
+        ),
+    ] {
+        assert_eq!(message, expected);
+    }
+}
+
+#[test]
+fn file_that_cannot_be_included_is_reported() {
+    let a = entry("a", "U8", [2], 2..4);
+    for (header, expected) in [
+        (format!("{{{},{}}}", empty("a"), empty("a")), "error[name.duplicate] at byte 61: tensor \"a\": "),
+        (
+            format!(r#"{{"__metadata__":{{"k":"1","k":"2"}},{},{}}}"#, empty("a"), empty("b")),
+            "error[metadata.duplicate] at byte 33: ",
+        ),
+        (format!("{{{a},}}"), "error[json.syntax] at byte "),
+        (format!("{{{a},{}}}", empty("b")), "error[layout.hole] at byte "),
+    ] {
+        let file = with_header(&format!("{header:192}"), 0);
+        let file = AlignedFile::<16, 200>::new(file.try_into().unwrap());
+        let message = build_error(|| {
+            let embedded = Embedded::<8>::new(&file);
+            let (tensors, links) = (embedded.tensors::<2>(), embedded.links::<2>());
+            embedded.view(&tensors, &links).len()
+        });
+        assert!(message.starts_with(expected), "{message}");
+    }
 }

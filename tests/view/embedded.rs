@@ -2,8 +2,8 @@
 
 use crate::view::fixtures::MODEL;
 use embedded_safetensors::{
-    Dtype, Error, Tensor, View, include_aligned, include_model, tensor::ANY_SIZE, validate::SortSlot,
-    values::AlignedFile,
+    __Embedded as Embedded, __room as room, Dtype, Error, Tensor, View, include_aligned, include_model,
+    tensor::ANY_SIZE, validate::SortSlot, values::AlignedFile,
 };
 
 /// The path is relative to this file.
@@ -78,6 +78,21 @@ fn const_and_run_time_views_are_equal() {
         assert_same(&parsed, &view);
     }
     assert_eq!((EVERY_DTYPE.len(), SHUFFLED.len(), EMPTY.len(), MODEL.len()), (22, 5, 1, 5));
+}
+
+/// What a compiler does for `include_model!`, done by a program.
+#[test]
+fn embedding_at_run_time_gives_the_same_model() {
+    let shuffled = include_aligned!("../vectors/valid/layout-shuffled.safetensors", 4);
+    let (one, other) = (Embedded::<64>::new(BYTES), Embedded::<64>::new(shuffled));
+    let (tensors, links) = (one.tensors::<22>(), one.links::<22>());
+    assert_same(&one.view(&tensors, &links), &EVERY_DTYPE);
+    let (tensors, links) = (other.tensors::<5>(), other.links::<5>());
+    assert_same(&other.view(&tensors, &links), &SHUFFLED);
+    assert_eq!((one.tensor_count(), other.tensor_count()), (22, 5));
+    // A tensor takes more than 32 bytes of the header, or of what there is of it.
+    let file = [&80_u64.to_le_bytes()[..], &[b' '; 100]].concat();
+    assert_eq!([0, 7, 8, 39, 40, 87, 88, 108].map(|len| room(&file[..len])), [0, 0, 0, 0, 1, 2, 2, 2]);
 }
 
 #[test]
