@@ -30,8 +30,12 @@ pub enum Operation {
     FindAll,
     /// `Model::for_each`.
     ForEach,
+    /// `Model::list`.
+    List,
     /// `Model::metadata_value`.
     Metadata,
+    /// `Model::metadata_string`.
+    MetadataString,
     /// `Model::metadata`.
     AllMetadata,
     /// `Model::metadata_as`.
@@ -78,12 +82,14 @@ pub enum Operation {
 pub const OPENING: [Operation; 3] = [Operation::Open, Operation::OpenSorting, Operation::OpenIndexed];
 
 /// The operations that query the header of an open model.
-pub const QUERYING: [Operation; 11] = [
+pub const QUERYING: [Operation; 13] = [
     Operation::CheckUnchanged,
     Operation::Find,
     Operation::FindAll,
     Operation::ForEach,
+    Operation::List,
     Operation::Metadata,
+    Operation::MetadataString,
     Operation::AllMetadata,
     Operation::MetadataAs,
     Operation::MetadataValueAs,

@@ -7,8 +7,13 @@ use crate::operations::{
     expect_decoded,
 };
 use embedded_safetensors::{
-    ReadError, TensorInfo, index::IndexStorage, query::Query, reader::Region, slice::AxisRange,
-    validate::SortSlot, values::dtypes::Rounded,
+    ReadError, TensorInfo,
+    index::IndexStorage,
+    query::{NamedTensor, Query},
+    reader::Region,
+    slice::AxisRange,
+    validate::SortSlot,
+    values::dtypes::Rounded,
 };
 
 /// A setup that can be run.
@@ -79,7 +84,13 @@ impl Run {
             Operation::Find => Ok(debug_bytes(&model.find(TENSOR, window).await?)),
             Operation::FindAll => find_all(model, window).await,
             Operation::ForEach => for_each(model, window).await,
+            Operation::List => {
+                let mut tensors = heapless::Vec::<NamedTensor<16>, 8>::new();
+                model.list(&mut tensors, window).await?;
+                Ok(debug_bytes(&tensors))
+            }
             Operation::Metadata
+            | Operation::MetadataString
             | Operation::AllMetadata
             | Operation::MetadataAs
             | Operation::MetadataValueAs => self.metadata(model, window).await,
@@ -116,6 +127,7 @@ impl Run {
                 let decoded = model.metadata_value_as::<u64>("seed", &mut text, window).await;
                 Ok(debug_bytes(&expect_decoded(decoded)?))
             }
+            Operation::MetadataString => Ok(debug_bytes(&model.metadata_string::<8>("unit", window).await?)),
             _ => Ok(debug_bytes(&model.metadata_value("unit", &mut text, window).await?)),
         }
     }
