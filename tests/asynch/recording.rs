@@ -1,7 +1,7 @@
 //! Flash that is awaited, read and recorded: it gets the same calls as from the blocking API.
 
-use embedded_safetensors::asynch::{NorFile, ReadAt, Seekable, Writer};
-use embedded_safetensors::io;
+use embedded_safetensors::asynch::{self, NorFile, ReadAt, Seekable, Writer};
+use embedded_safetensors::{io, stream};
 use support::executor::{drop_at, finish};
 use support::flash::Nor;
 use support::mock::{Plan, Storage};
@@ -47,6 +47,34 @@ fn flash_recording_matches_blocking() {
     compare_with_blocking::<4>();
     compare_with_blocking::<32>();
     compare_with_blocking::<256>();
+}
+
+/// However much arrives of a file of any announced length, both forms return the same errors and write the
+/// same bytes.
+#[test]
+fn files_that_cannot_be_received_have_the_same_errors() {
+    let file = [super::file(), vec![0; 3]].concat();
+    let right = file.len() - 3;
+    for announced in [7, 8, 50, right - 1, right, right + 1, right + 2] {
+        for (buffer, sent) in
+            [7, 16].into_iter().flat_map(|buffer| (0..=file.len()).map(move |sent| (buffer, sent)))
+        {
+            let ([mut memory, mut awaited], mut lent) =
+                ([(); 2].map(|()| vec![7; right + 1]), vec![0; buffer]);
+            let (len, sent) = (announced as u64, &file[..sent]);
+            let blocking =
+                stream::FileReceiver::new(&mut memory[..], len, &mut [], &mut lent).map(|mut receiver| {
+                    [receiver.push(sent).map(drop), receiver.push(&[]).map(drop), receiver.finish().map(drop)]
+                });
+            let outcome = finish(async {
+                let mut receiver =
+                    asynch::FileReceiver::new(&mut awaited[..], len, &mut [], &mut lent).await?;
+                let pushed = [receiver.push(sent).await.map(drop), receiver.push(&[]).await.map(drop)];
+                Ok([pushed[0], pushed[1], receiver.finish().await.map(drop)])
+            });
+            assert_eq!((outcome, awaited), (blocking, memory), "{announced}: {}", sent.len());
+        }
+    }
 }
 
 #[test]
