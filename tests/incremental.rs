@@ -46,6 +46,21 @@ fn finished_validation_stays_finished() {
 }
 
 #[test]
+fn length_of_a_file_is_compared_with_its_header() {
+    let summary = Summary { tensors: 1, data_start: 64, data_len: 2 };
+    let beyond = |present| ErrorKind::HeaderBeyondFile { length: 56, present };
+    for (len, expected) in [
+        (5, Err(beyond(0).at(5))),
+        (63, Err(beyond(55).at(63))),
+        (64, Err(ErrorKind::DataShort { needed: 2, present: 0 }.at(64))),
+        (66, Ok(())),
+        (67, Err(ErrorKind::DataTrailing { needed: 2 }.at(66))),
+    ] {
+        assert_eq!(summary.validate_file_len(len), expected, "{len}");
+    }
+}
+
+#[test]
 fn file_that_shrinks_between_passes_has_changed() {
     let file = with_entries(&[entry("a", "U8", [1], 1..2), entry("b", "U8", [1], 0..1)], 0);
     let mut slots = [SortSlot::EMPTY; 2];
@@ -80,6 +95,25 @@ fn changed_names_are_not_duplicates() {
         assert_eq!(error.kind, ErrorKind::Changed);
         assert_eq!(validator.push(&mut &duplicate[..]), Err(error), "the error is repeated");
     }
+}
+
+#[test]
+fn duplicate_check_reports_a_truncated_or_invalid_header() {
+    let (mut slots, mut text) = ([SortSlot::EMPTY; 4], [0; 2]);
+    let mut finder = DuplicateFinder::new([1, 2], &mut slots, &mut text);
+    assert_eq!(finder.push(&mut &VALID[..30]), Ok(Progress::NeedInput));
+    assert_eq!(finder.position(), 30);
+    let cut = ErrorKind::HeaderBeyondFile { length: 56, present: 22 }.at(30);
+    assert_eq!((finder.end_of_input(), finder.end_of_input()), (Err(cut), Err(cut)));
+    let duplicate = named(&["weight", "weight"]);
+    let mut finder = DuplicateFinder::new([1, 2], &mut slots, &mut text);
+    assert_eq!(finder.push(&mut &duplicate[..]), Ok(Progress::Rewind));
+    assert_eq!(finder.push(&mut &duplicate[..20]), Ok(Progress::NeedInput));
+    assert_eq!(finder.end_of_input(), Err(ErrorKind::Changed.at(20)));
+    let unknown = with_entries(&[entry("a", "U9", [0], 0..0)], 0);
+    let mut finder = DuplicateFinder::new([1, 2], &mut slots, &mut text);
+    let error = finder.push(&mut &unknown[..]).expect_err("no such dtype");
+    assert_eq!((error.kind.code(), finder.push(&mut &VALID[..])), ("dtype.unknown", Err(error)));
 }
 
 #[test]

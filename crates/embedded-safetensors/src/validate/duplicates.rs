@@ -420,6 +420,17 @@ mod tests {
     }
 
     #[test]
+    fn names_that_differ_in_one_byte_are_distinct() {
+        for (at, text) in (0..7).flat_map(|at| [1, 2, 3, 7, 8].map(|text| (at, text))) {
+            let name = |letter| format!("{}{letter}{}", &"weights"[..at], &"weights"[at + 1..]);
+            let (file, _) = header_of(&('A'..='Z').map(name).collect::<Vec<_>>());
+            assert_eq!(verdict(&file, 26, text), Ok(()), "byte {at}, {text} bytes of text");
+        }
+        let (file, _) = header_of(&('A'..='Z').map(String::from).collect::<Vec<_>>());
+        assert_eq!(verdict(&file, 26, 1), Ok(()));
+    }
+
+    #[test]
     fn duplicate_is_found_among_hash_collisions() {
         for (first, second) in [(0, 1), (0, 39), (17, 23), (38, 39)] {
             let mut all = names();
@@ -457,8 +468,10 @@ mod tests {
     }
 
     #[test]
-    fn duplicate_empty_name_needs_no_text() {
+    fn duplicate_empty_text_needs_no_memory() {
         let (file, offsets) = header_of(&[String::new(), "a".into(), String::new()]);
         assert_eq!(verdict(&file, 4, 0), Err(ErrorKind::DuplicateName.at(offsets[2])));
+        let keys = b"\x20\0\0\0\0\0\0\0{\"__metadata__\":{\"\":\"1\",\"\":\"2\"}}";
+        assert_eq!(verdict(keys, 4, 0), Err(ErrorKind::DuplicateKey.at(32)));
     }
 }
