@@ -46,8 +46,11 @@ pub fn part<T>(cases: impl IntoIterator<Item = T>, number: usize) -> impl Iterat
 pub struct Half(pub usize);
 
 impl Half {
-    /// Returns its vectors up to this length, which are read into memory.
+    /// Returns its vectors up to this length, and up to `SUITE_LONGEST` if that is set. They are read into
+    /// memory.
     pub fn vectors(self, longest: usize) -> impl Iterator<Item = Vector> {
+        let most = std::env::var("SUITE_LONGEST").map(|text| text.parse().expect("a number"));
+        let longest = most.map_or(longest, |most: usize| most.min(longest));
         let vectors = vectors::load().vectors.into_iter().filter(move |vector| vector.length <= longest);
         vectors.skip(self.0).step_by(2)
     }

@@ -1,15 +1,18 @@
 //! The commands.
 
 use crate::generate::{self, GENERATED};
+use crate::machine::Need;
+use crate::process::Run;
 use crate::report::{Outcome, Report};
 use crate::stages::{self, STAGES, Stage, Tier};
+use crate::toolchain::own_cargo;
 use crate::{boards, demo, fuzz, measure, python, release};
 use std::process::ExitCode;
 
 /// A command: its name, its arguments, a line about it, and the function that runs it with its arguments.
 type Command = (&'static str, &'static str, &'static str, fn(&[&str]) -> Result<ExitCode, String>);
 
-const COMMANDS: [Command; 10] = [
+const COMMANDS: [Command; 12] = [
     (
         "test",
         "[--full | --list | STAGE…]",
@@ -23,6 +26,16 @@ const COMMANDS: [Command; 10] = [
     ("fuzz", fuzz::ARGUMENTS, "compare all APIs and the reference on fuzzed files", |words| {
         fuzz::run(words).map(|()| ExitCode::SUCCESS)
     }),
+    ("coverage", "", "list the lines of the libraries that no test runs", |words| match words {
+        [] => find_gaps("coverage", &[]),
+        words => Err(unexpected(words)),
+    }),
+    (
+        "mutants",
+        "[DIRECTORY…]",
+        "change the core in many places, and list the changes that no test notices",
+        |words| find_gaps("mutants", words),
+    ),
     ("oracle", python::ORACLES, "ask other frameworks, which take gigabytes", run_oracle),
     ("release", release::ARGUMENTS, "make what users install: crates, wheels, archives", release::make),
     (
@@ -155,6 +168,15 @@ fn run_oracle(words: &[&str]) -> Result<ExitCode, String> {
     }
 }
 
+/// Runs a command of the package that knows the sources and their tests; it may take hours.
+fn find_gaps(command: &str, words: &[&str]) -> Result<ExitCode, String> {
+    Need::Rust("nightly").set_up()?;
+    Run::new("rustup").words("component add --toolchain nightly llvm-tools").check()?;
+    let run =
+        own_cargo().words("run --quiet --locked --manifest-path tests/gaps/Cargo.toml --").args([command]);
+    run.args(words).limit(6 * 60 * 60).check().map(|()| ExitCode::SUCCESS)
+}
+
 fn run_generate(names: &[&str]) -> Result<ExitCode, String> {
     if names.is_empty() {
         GENERATED.iter().for_each(|one| println!("  {:12}{}", one.name, one.about));
@@ -168,9 +190,8 @@ fn run_generate(names: &[&str]) -> Result<ExitCode, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{COMMANDS, run};
+    use super::{COMMANDS, Run, run};
     use crate::generate::GENERATED;
-    use crate::process::Run;
     use crate::python;
     use crate::stages::STAGES;
 
@@ -178,8 +199,13 @@ mod tests {
     fn unknown_words_end_in_one_sentence() {
         let commands =
             ["sise", "--fast", "test --fast", "test --full no-std", "demo sise", "firmware --fast"];
-        for words in commands.into_iter().chain(["generate sise", "measure sise", "fuzz sise", "oracle sise"])
-        {
+        for words in commands.into_iter().chain([
+            "generate sise",
+            "measure sise",
+            "fuzz sise",
+            "coverage sise",
+            "oracle sise",
+        ]) {
             let sentence = run(&words.split(' ').collect::<Vec<_>>()).expect_err(words);
             assert!(!sentence.contains('\n') && sentence.contains('"'), "{sentence}");
         }
