@@ -130,8 +130,13 @@ impl<'ast> Visit<'ast> for Found<'_> {
 
     fn visit_stmt(&mut self, statement: &'ast Stmt) {
         use Expr::{Assign, Binary, Call, MethodCall, Try};
-        if let Stmt::Expr(Assign(_) | Binary(_) | Call(_) | MethodCall(_) | Try(_), Some(_)) = statement {
-            self.add(STATEMENT, statement, [String::new()]);
+        match statement {
+            // A variable may get its only value here.
+            Stmt::Expr(Assign(assign), _) if has_variable(&assign.left) => {}
+            Stmt::Expr(Assign(_) | Binary(_) | Call(_) | MethodCall(_) | Try(_), Some(_)) => {
+                self.add(STATEMENT, statement, [String::new()]);
+            }
+            _ => {}
         }
         visit::visit_stmt(self, statement);
     }
@@ -187,7 +192,7 @@ const VALUES: &str = "bool:true,false u8:0,1 u16:0,1 u32:0,1 u64:0,1 usize:0,1 f
     Result<Option<:Ok(None)";
 
 /// Returns what a table has for a name.
-fn others<'t>(table: &'t str, is_wanted: impl Fn(&str) -> bool) -> impl Iterator<Item = &'t str> {
+fn others(table: &str, is_wanted: impl Fn(&str) -> bool) -> impl Iterator<Item = &str> {
     let rows = table.split_whitespace().filter_map(|row| row.split_once(':'));
     rows.filter(move |(name, _)| is_wanted(name)).flat_map(|(_, others)| others.split(','))
 }
@@ -225,6 +230,15 @@ fn changed(expression: &Expr) -> Vec<String> {
             _ => vec![],
         },
         _ => vec![],
+    }
+}
+
+/// Whether something is assigned to a variable as a whole.
+fn has_variable(left: &Expr) -> bool {
+    match left {
+        Expr::Path(_) => true,
+        Expr::Tuple(tuple) => tuple.elems.iter().any(has_variable),
+        _ => false,
     }
 }
 

@@ -22,7 +22,7 @@ const TESTS: [&str; 3] = [
     "-p verification --test suite --test c",
     "-p verification --test suite --features std",
     "-p embedded-safetensors -p safetensors-quant -p safetensors-files -p safetensors-convert \
-     -p safetensors-remote -p safetensors-host --lib --bins --tests --features embedded-safetensors/defmt,safetensors-remote/async",
+     -p safetensors-remote --lib --tests --features embedded-safetensors/defmt,safetensors-remote/async",
 ];
 
 /// For each file, for each line that can run, whether it has run.
@@ -41,8 +41,6 @@ pub fn run() {
             eprintln!("tests fail: some compare the output of programs that cannot write their profile");
         }
     }
-    let bin = target.join("debug/safetensors");
-    objects.extend(Some(bin).filter(|bin| bin.exists()));
     report(&lines(&target, &objects));
 }
 

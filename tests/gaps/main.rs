@@ -71,6 +71,7 @@ fn mutants(chosen: &[String]) {
 }
 
 /// Keeps the changes in the chosen directories; otherwise all of some directories, and a few elsewhere.
+/// Of these, with `SAMPLE` one in so many.
 fn choose(changes: &mut Vec<Change>, chosen: &[String]) {
     let is_chosen = |change: &Change| match chosen {
         [] => ENTIRE.contains(&change.directory()),
@@ -79,7 +80,9 @@ fn choose(changes: &mut Vec<Change>, chosen: &[String]) {
     let mut lots: Vec<u64> = changes.iter().filter(|change| !is_chosen(change)).map(Change::lot).collect();
     lots.sort_unstable();
     let bound = lots.get(ELSEWHERE).filter(|_| chosen.is_empty()).copied().unwrap_or_default();
-    changes.retain(|change| is_chosen(change) || change.lot() < bound);
+    let sample = std::env::var("SAMPLE").map_or(1, |text| text.parse().expect("a number"));
+    changes
+        .retain(|change| (is_chosen(change) || change.lot() < bound) && change.lot().is_multiple_of(sample));
 }
 
 fn report(changes: &[Change], fates: &[Fate]) {
