@@ -7,6 +7,8 @@ use embedded_safetensors::{
     validate::{DuplicateFinder, Progress, SortSlot, Summary, Validator},
 };
 use support::file::{entry, with_entries, with_header};
+use support::random::Random;
+use support::verdict::full_verdict;
 
 const VALID: &[u8] =
     b"\x38\0\0\0\0\0\0\0{\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]}}   ab";
@@ -128,6 +130,32 @@ fn duplicate_check_ends_if_names_keep_changing() {
             (0..4, outcome) => assert_eq!(outcome, Ok(Progress::Rewind), "{round}"),
             (_, outcome) => assert_eq!(outcome.map_err(|error| error.kind), Err(ErrorKind::Changed)),
         }
+    }
+}
+
+/// The kind of each open bracket is remembered, however deep it is.
+#[test]
+fn brackets_of_any_kinds_are_nested() {
+    for seed in 0..100 {
+        let mut random = Random::new(seed);
+        let objects: Vec<bool> = (0..125).map(|_| random.percent(50)).collect();
+        let open: String = objects.iter().map(|&object| if object { r#"{"a":"# } else { "[" }).collect();
+        let mut closed: Vec<u8> =
+            objects.iter().rev().map(|&object| if object { b'}' } else { b']' }).collect();
+        let file = |closed: &[u8]| {
+            let value = format!("{open}0{}", closed.escape_ascii());
+            with_header(
+                &format!(r#"{{"a":{{"dtype":"U8","shape":[0],"data_offsets":[0,0],"b":{value}}}}}"#),
+                0,
+            )
+        };
+        assert_eq!(full_verdict(&file(&closed)).map(|table| table.tensors.len()), Ok(1), "{objects:?}");
+        let wrong = random.below(125);
+        closed[wrong] = if closed[wrong] == b'}' { b']' } else { b'}' };
+        let file = file(&closed);
+        let at = file.len() - 2 - closed.len() + wrong;
+        let error = full_verdict(&file).expect_err("another kind of bracket");
+        assert_eq!((error.kind.code(), error.at), ("json.syntax", at as u64), "{objects:?}");
     }
 }
 

@@ -94,7 +94,7 @@ impl<'n> Found<'n> {
             assert!(signature.constness.is_some(), "{name} is not const");
             return self.in_consts.push((name, lines(block)));
         }
-        if name == "fmt" {
+        if ["fmt", "format"].contains(&&name[..]) {
             return;
         }
         let output = match &signature.output {
