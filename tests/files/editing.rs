@@ -267,6 +267,10 @@ fn duplicate_names_and_keys_are_reported() {
             r#"./m: "b\\u0022c": error[name.duplicate] at byte 116: duplicate name: an earlier tensor has the same name"#,
         ),
         (
+            format!(r#"{{"a":{ENTRY},"b\u0022c":{ENTRY},"b\"c":{ENTRY}}}"#),
+            r#"./m: "b\\\"c": error[name.duplicate] at byte 120: duplicate name: an earlier tensor has the same name"#,
+        ),
+        (
             r#"{"__metadata__":{"key":"1","key":"2"}}"#.into(),
             concat!(
                 r#"./m: "key": error[metadata.duplicate] at byte 35: duplicate key: an earlier key of "__metadata__" is th"#,
