@@ -102,7 +102,9 @@ impl<'n> Found<'n> {
             ReturnType::Type(_, output) => output.to_token_stream().to_string().replace(' ', ""),
         };
         let is_start = |name: &str| output == name || name.contains('<') && output.starts_with(name);
+        let body = block.to_token_stream().to_string();
         let values = others(VALUES, is_start).chain(output.is_empty().then_some(""));
+        let values = values.filter(|value| body != format!("{{ {value} }}"));
         self.add(RETURN, block, values.map(|value| format!("return {value};")));
         self.visit_block(block);
     }
