@@ -3,7 +3,7 @@
 
 use embedded_safetensors::{
     Error, ErrorKind,
-    header::{Entries, HeaderParser, Item},
+    header::{Entries, Event, HeaderParser, Item},
     validate::{DuplicateFinder, Progress, SortSlot, Summary, Validator},
 };
 use support::file::{entry, with_entries, with_header};
@@ -131,6 +131,27 @@ fn duplicate_check_ends_if_names_keep_changing() {
             (_, outcome) => assert_eq!(outcome.map_err(|error| error.kind), Err(ErrorKind::Changed)),
         }
     }
+}
+
+#[test]
+fn events_begin_where_their_tokens_do() {
+    const HEADER: &str = r#"{"__metadata__":{"k":"v"},"a":{"dtype":"U8","shape":[2],"data_offsets":[0,5]}}"#;
+    let file = with_header(HEADER, 5);
+    let (mut parser, mut input, mut found) = (HeaderParser::new(), &file[..], String::new());
+    loop {
+        let event = parser.next(&mut input).expect("valid");
+        let at = usize::try_from(parser.event_start()).expect("small");
+        match event {
+            Event::Length(_) => {}
+            Event::HeaderEnd => break assert_eq!(at, 8 + HEADER.len()),
+            event => {
+                let name = format!("{event:?}");
+                found += &format!("{}{} ", name.split('(').next().unwrap(), char::from(file[at + 1]));
+            }
+        }
+    }
+    let metadata = "Name_ Metadata_ Keyk KeyEndk Valuev ValueEndv MetadataEnd, ";
+    assert_eq!(found, metadata.to_owned() + "Namea Tensora DtypeU Shape2 Dim] Begin, End] TensorEnd} ");
 }
 
 /// The kind of each open bracket is remembered, however deep it is.
