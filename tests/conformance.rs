@@ -85,3 +85,25 @@ fn too_little_memory_is_a_limit_error(half: Half) {
         without => expect("the verdict", validate_header(file, &mut [SortSlot::EMPTY; 64]), without),
     });
 }
+
+/// Every byte of the first and the last sequence of each form, replaced by every other.
+#[test]
+fn names_are_utf8_as_the_standard_library_says() {
+    for character in
+        "\u{80}\u{7ff}\u{800}\u{fff}\u{1000}\u{d7ff}\u{e000}\u{ffff}\u{10000}\u{3ffff}\u{40000}\u{10ffff}"
+            .chars()
+            .map(String::from)
+    {
+        for (at, byte) in (0..character.len()).flat_map(|at| (b' '..=u8::MAX).map(move |byte| (at, byte))) {
+            let mut name = character.clone().into_bytes();
+            name[at] = byte;
+            if matches!(byte, b'"' | b'\\') {
+                continue;
+            }
+            let entry = br#"":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}}"#;
+            let header = [b"{\"", &name[..], entry].concat();
+            let file = [&(header.len() as u64).to_le_bytes(), &header[..]].concat();
+            assert_eq!(full_verdict(&file).is_ok(), str::from_utf8(&name).is_ok(), "{name:x?}");
+        }
+    }
+}
