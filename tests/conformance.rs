@@ -86,7 +86,8 @@ fn too_little_memory_is_a_limit_error(half: Half) {
     });
 }
 
-/// Every byte of the first and the last sequence of each form, replaced by every other.
+/// Every byte of the first and the last sequence of each form, replaced by every other, in one
+/// piece and byte by byte.
 #[test]
 fn names_are_utf8_as_the_standard_library_says() {
     for character in
@@ -103,7 +104,10 @@ fn names_are_utf8_as_the_standard_library_says() {
             let entry = br#"":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}}"#;
             let header = [b"{\"", &name[..], entry].concat();
             let file = [&(header.len() as u64).to_le_bytes(), &header[..]].concat();
-            assert_eq!(full_verdict(&file).is_ok(), str::from_utf8(&name).is_ok(), "{name:x?}");
+            for split in [Split::WHOLE, Split::Every(1)] {
+                let verdict = Reader::default().split(split).verdict(&file);
+                assert_eq!(verdict.is_ok(), str::from_utf8(&name).is_ok(), "{name:x?} {split:?}");
+            }
         }
     }
 }
