@@ -185,13 +185,14 @@ fn lines(code: &impl Spanned) -> RangeInclusive<usize> {
 }
 
 /// For each operator and each method, those that replace it.
-const OTHERS: &str = "==:!= !=:== <:<=,>= <=:<,> >:>=,<= >=:>,< &&:|| ||:&& +:- -:+ *:+ %:+ /:* <<:>> >>:<< &:| |:&,^ ^:| \
-    +=:-= -=:+= *=:+= |=:&= &=:|= ^=:|= <<=:>>= >>=:<<= min:max max:min any:all all:any is_some:is_none is_none:is_some \
-    is_ok:is_err is_err:is_ok saturating_add:wrapping_add saturating_sub:wrapping_sub saturating_mul:wrapping_mul";
+const OTHERS: &str = "==:!= !=:== <:<=,>= <=:<,> >:>=,<= >=:>,< &&:|| ||:&& +:- -:+ *:+ %:+ /:* <<:>> >>:<< \
+    &:| |:&,^ ^:| +=:-= -=:+= *=:+= |=:&= &=:|= ^=:|= <<=:>>= >>=:<<= min:max max:min any:all all:any \
+    is_some:is_none is_none:is_some is_ok:is_err is_err:is_ok saturating_add:wrapping_add \
+    saturating_sub:wrapping_sub saturating_mul:wrapping_mul";
 /// For the start of each type, values that a function can return at once.
-const VALUES: &str = "bool:true,false u8:0,1 u16:0,1 u32:0,1 u64:0,1 usize:0,1 f32:0.0 f64:0.0 &str:\"\" &'staticstr:\"\" \
-    &[u8]:&[] Option<:None Result<():Ok(()) Result<bool:Ok(true),Ok(false) Result<u64:Ok(0) Result<usize:Ok(0) \
-    Result<Option<:Ok(None)";
+const VALUES: &str = "bool:true,false u8:0,1 u16:0,1 u32:0,1 u64:0,1 usize:0,1 f32:0.0 f64:0.0 &str:\"\" \
+    &'staticstr:\"\" &[u8]:&[] Option<:None Result<():Ok(()) Result<bool:Ok(true),Ok(false) Result<u64:Ok(0) \
+    Result<usize:Ok(0) Result<Option<:Ok(None)";
 
 /// Returns what a table has for a name.
 fn others(table: &str, is_wanted: impl Fn(&str) -> bool) -> impl Iterator<Item = &str> {

@@ -17,7 +17,7 @@ const ROOMS: [&str; 6] = [
     "crates/safetensors-c/src/",
 ];
 
-/// The tests: the suite as firmware builds the core, with the C API, and with `std`; then those of the packages.
+/// The tests: the suite as firmware builds the core, with the C API, and with `std`; those of the packages.
 const TESTS: [&str; 3] = [
     "-p verification --test suite --test c",
     "-p verification --test suite --features std",

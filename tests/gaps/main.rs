@@ -1,8 +1,8 @@
 //! Finds what the tests miss.
 //!
-//! `coverage` lists the lines that no test runs. `mutants` makes changes in a copy of the core, one at a time,
-//! and lists those that no test notices. All changes are in one build, behind switches. Each is tested by the
-//! tests that reach its switch, until one fails; short ones that often fail come first.
+//! `coverage` lists the lines that no test runs. `mutants` makes changes in a copy of the core, one at a
+//! time, and lists those that no test notices. All changes are in one build, behind switches. Each is tested
+//! by the tests that reach its switch, until one fails; short ones that often fail come first.
 
 mod change;
 mod coverage;

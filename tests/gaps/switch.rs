@@ -1,4 +1,4 @@
-//! Added to the copy of the library that has all changes: one process makes one of them, which `MUTANT` numbers.
+//! Added to the copy of the core that has all changes: a process makes one of them, which `MUTANT` numbers.
 
 extern crate std;
 
