@@ -6,6 +6,7 @@ use embedded_safetensors::{
     header::{Entries, Event, HeaderParser, Item},
     validate::{DuplicateFinder, Progress, SortSlot, Summary, Validator},
 };
+use std::ops::Range;
 use support::file::{entry, with_entries, with_header};
 use support::random::Random;
 use support::verdict::full_verdict;
@@ -59,6 +60,21 @@ fn length_of_a_file_is_compared_with_its_header() {
         (67, Err(ErrorKind::DataTrailing { needed: 2 }.at(66))),
     ] {
         assert_eq!(summary.validate_file_len(len), expected, "{len}");
+    }
+}
+
+/// The first hole in the order of the data is reported, also if offsets need all 64 bits.
+#[test]
+fn tensors_at_the_largest_offsets_are_sorted() {
+    const HALF: u64 = 1 << 63;
+    for (second, third) in [(HALF..HALF, 1..1), (HALF + 1..HALF + 1, HALF..HALF + 5)] {
+        let row =
+            |name, range: &Range<u64>| entry(name, "U8", [range.end - range.start], range.start..range.end);
+        let entries = [row("a", &(0..0)), row("b", &second), row("c", &third)];
+        let file = with_entries(&entries, 0);
+        let at = file.len() - format!("{},{}]}}}}", third.start, third.end).len();
+        let hole = ErrorKind::Hole { begin: third.start, previous_end: 0 };
+        assert_eq!(full_verdict(&file), Err(hole.at(at as u64)));
     }
 }
 
