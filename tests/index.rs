@@ -155,18 +155,23 @@ fn random_file(random: &mut Random) -> Vec<u8> {
     with_entries(&entries, data)
 }
 
+/// Builds the index of a header, and compares it with a map.
+pub fn check(random: &mut Random) -> Result<(), Error> {
+    let file = random_file(random);
+    let key = [random.number(), random.number()];
+    let mut memory = Memory::ample(&file);
+    let window = 1 + random.below(200);
+    let (case, opened) = (Case::new(&file), open(&file, memory.lend().with_key(key), window));
+    assert_eq!(opened.as_ref().map(drop).map_err(|error| *error), case.verdict());
+    opened.map(|mut index| stored::lists(&case, &mut index))
+}
+
 #[test]
 fn random_headers_match_a_map() {
     let mut random = Random::new(3);
     let mut verdicts = BTreeMap::new();
     for _ in 0..4000 {
-        let file = random_file(&mut random);
-        let key = [random.number(), random.number()];
-        let mut memory = Memory::ample(&file);
-        let window = 1 + random.below(200);
-        let (case, opened) = (Case::new(&file), open(&file, memory.lend().with_key(key), window));
-        assert_eq!(opened.as_ref().map(drop).map_err(|error| *error), case.verdict());
-        let verdict = opened.map(|mut index| stored::lists(&case, &mut index));
+        let verdict = check(&mut random);
         *verdicts.entry(verdict.map_or_else(|error| error.kind.code(), |()| "valid")).or_insert(0) += 1;
     }
     let kinds = ["valid", "layout.hole", "name.duplicate"];

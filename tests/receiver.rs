@@ -452,57 +452,70 @@ fn router_reports_too_small_index_after_header() {
 }
 
 /// Returns a file with 12 elements of each dtype, whose bytes have all kinds of values.
-fn all_dtypes() -> Vec<u8> {
-    let mut random = Random::new(3);
+fn all_dtypes(random: &mut Random) -> Vec<u8> {
     let tensors = Dtype::ALL
         .iter()
         .map(|dtype| (dtype.name(), dtype, [12], random.bytes(12 * usize::from(dtype.bits()) / 8)));
     with_tensors(&tensors.collect::<Vec<_>>())
 }
 
-/// Receives the values of each tensor in pieces of any length, and compares them with those of a reader: the
+/// Receives the values of a tensor in pieces of this length, and compares them with those of a reader: the
 /// same values, or the same error.
-fn compare_values<T: Element + Default + Debug>() {
-    let (file, mut window) = (all_dtypes(), [0; 64]);
-    let mut model = Model::open(&file[..], &mut window).expect("valid file");
-    for (dtype, piece) in Dtype::ALL.iter().flat_map(|dtype| (1..20).map(move |piece| (dtype, piece))) {
-        let (query, rounded) = (Query::required(dtype.name()), piece % 2 == 0);
-        let info = model.find(dtype.name(), &mut window).expect("valid file").expect("present");
-        let mut values = model.reader(&info).expect("of this file").values();
-        let len = usize::try_from(values.len()).expect("small");
-        let (mut expected, mut got) = (vec![T::default(); len], vec![T::default(); len + 1]);
-        let (read, target) = if rounded {
-            (values.rounded().read_exact(&mut expected), Target::rounded(query, &mut got))
-        } else {
-            (values.read_exact(&mut expected), Target::values(query, &mut got))
-        };
-        let received = receive(&mut Receiver::new([target]), &file, Split::Every(piece));
-        match read {
-            Ok(()) => received.expect("the same outcome"),
-            Err(ReadError::Format(error)) => {
-                assert_eq!(received.map_err(|error| error.kind), Err(error.kind), "{dtype}");
-            }
-            Err(error) => panic!("{error:?}"),
+fn compare_values<T: Element + Default + Debug>(file: &[u8], dtype: Dtype, piece: usize) {
+    let mut window = [0; 64];
+    let mut model = Model::open(file, &mut window).expect("valid file");
+    let (query, rounded) = (Query::required(dtype.name()), piece % 2 == 0);
+    let info = model.find(dtype.name(), &mut window).expect("valid file").expect("present");
+    let mut values = model.reader(&info).expect("of this file").values();
+    let len = usize::try_from(values.len()).expect("small");
+    let (mut expected, mut got) = (vec![T::default(); len], vec![T::default(); len + 1]);
+    let (read, target) = if rounded {
+        (values.rounded().read_exact(&mut expected), Target::rounded(query, &mut got))
+    } else {
+        (values.read_exact(&mut expected), Target::values(query, &mut got))
+    };
+    let received = receive(&mut Receiver::new([target]), file, Split::Every(piece));
+    match read {
+        Ok(()) => received.expect("the same outcome"),
+        Err(ReadError::Format(error)) => {
+            assert_eq!(received.map_err(|error| error.kind), Err(error.kind), "{dtype}");
         }
-        expected.push(T::default());
-        assert_eq!(format!("{got:?}"), format!("{expected:?}"), "{dtype} in pieces of {piece}");
+        Err(error) => panic!("{error:?}"),
     }
+    expected.push(T::default());
+    assert_eq!(format!("{got:?}"), format!("{expected:?}"), "{dtype} in pieces of {piece}");
+}
+
+type Compare = fn(&[u8], Dtype, usize);
+
+const COMPARES: [Compare; 6] = [
+    compare_values::<f32>,
+    compare_values::<f64>,
+    compare_values::<i64>,
+    compare_values::<u8>,
+    compare_values::<i16>,
+    compare_values::<half::f16>,
+];
+
+/// Receives a tensor of any bytes as values.
+pub fn check(random: &mut Random) {
+    let (compare, dtype, piece) = (random.pick(&COMPARES), random.pick(Dtype::ALL), 1 + random.below(300));
+    compare(&all_dtypes(random), dtype, piece);
 }
 
 #[test]
 fn received_values_are_those_of_a_reader() {
-    compare_values::<f32>();
-    compare_values::<f64>();
-    compare_values::<i64>();
-    compare_values::<u8>();
-    compare_values::<i16>();
-    compare_values::<half::f16>();
+    let file = all_dtypes(&mut Random::new(3));
+    for (&dtype, compare) in Dtype::ALL.iter().flat_map(|dtype| COMPARES.map(|compare| (dtype, compare))) {
+        (1..20).for_each(|piece| compare(&file, dtype, piece));
+    }
+    (0..200).for_each(|seed| check(&mut Random::new(seed)));
 }
 
 /// The memory is counted in bytes of values, before any of them is written.
 #[test]
 fn memory_for_values_must_be_large_enough() {
-    let file = all_dtypes();
+    let file = all_dtypes(&mut Random::new(3));
     for (dtype, needed) in [(Dtype::F16, 48), (Dtype::F4, 48), (Dtype::C64, 96), (Dtype::F6_E2M3, 48)] {
         let mut values = [7.0_f32; 11];
         let mut receiver = Receiver::new([Target::values(Query::required(dtype.name()), &mut values)]);
@@ -515,7 +528,7 @@ fn memory_for_values_must_be_large_enough() {
 /// A receiver that begins again forgets the elements that were not complete.
 #[test]
 fn values_can_be_received_again() {
-    let (file, mut values) = (all_dtypes(), [0_u64; 12]);
+    let (file, mut values) = (all_dtypes(&mut Random::new(3)), [0_u64; 12]);
     let mut targets = [Target::values(Query::required("U64"), &mut values)];
     Receiver::new(&mut targets).push(&file[..file.len() - 3]).expect("valid so far");
     receive(&mut Receiver::new(&mut targets), &file, Split::Every(5)).expect("complete");

@@ -20,6 +20,7 @@ use support::disk::DISK;
 use support::file::{entry, with_header, with_tensors};
 use support::mock::{Fault, Plan, Reads, Storage};
 use support::random::Random;
+use support::share;
 use support::sources::{AnySource, CUSTOM, SLICE, STREAM, SourceKind, nor, nor_of_unknown_len};
 
 /// Each test is named after its kind of source.
@@ -69,8 +70,7 @@ const CHUNKS: [usize; 6] = [1, 2, 3, 7, 64, 200];
 
 /// Returns a tensor of each dtype, named after it, with random bytes; a tensor of one byte precedes them, so
 /// that none is aligned.
-fn file() -> Vec<u8> {
-    let mut random = Random::new(7);
+fn file(random: &mut Random) -> Vec<u8> {
     let mut tensors = vec![("_", Dtype::U8, &[][..], random.bytes(1))];
     tensors.extend(
         Dtype::ALL.iter().map(|dtype| {
@@ -165,17 +165,41 @@ impl<'s, T: Value> TypedTensor<'_, 's, T> {
 }
 
 fn each_tensor(kind: SourceKind, reads: &[Reads], check: impl Check) {
-    let file = file();
-    for &reads in reads {
-        let _context = Context(|| format!("{reads:?}"));
-        let storage = Storage::new(&file, Plan { reads, ..Plan::default() });
-        let mut model = Model::open(kind.source(&storage), &mut [0; 512]).expect("valid file");
-        for dtype in Dtype::ALL {
-            let _context = Context(|| dtype.to_string());
-            let info = model.find(dtype.name(), &mut [0; 512]).expect("valid file").expect("present");
-            as_every_type(&mut model, &info, &file, check);
-        }
+    let file = file(&mut Random::new(7));
+    reads.iter().for_each(|&reads| each_dtype(kind, reads, &file, Dtype::ALL, check));
+}
+
+fn each_dtype(kind: SourceKind, reads: Reads, file: &[u8], dtypes: &[Dtype], check: impl Check) {
+    let _context = Context(|| format!("{reads:?}"));
+    let storage = Storage::new(file, Plan { reads, ..Plan::default() });
+    let mut model = Model::open(kind.source(&storage), &mut [0; 512]).expect("valid file");
+    for dtype in dtypes {
+        let _context = Context(|| dtype.to_string());
+        let info = model.find(dtype.name(), &mut [0; 512]).expect("valid file").expect("present");
+        as_every_type(&mut model, &info, file, check);
     }
+}
+
+/// Reads a tensor of any bytes in one of these ways.
+pub fn check(random: &mut Random) {
+    let (dtype, reads) = ([random.pick(Dtype::ALL)], random.pick(&SHORT));
+    let (kind, reads) = match random.below(4) {
+        0 => (SLICE, Reads::Whole),
+        1 => (nor::<16, 7>(), Reads::Whole),
+        2 => (CUSTOM, reads),
+        _ => (STREAM, reads),
+    };
+    let (way, file) = (random.below(3), file(random));
+    match way {
+        0 => each_dtype(kind, reads, &file, &dtype, Pieces),
+        1 => each_dtype(kind, reads, &file, &dtype, SeekEach),
+        _ => each_dtype(kind, reads, &file, &dtype, RowByRow),
+    }
+}
+
+#[test]
+fn any_bytes_are_read_alike() {
+    (0..share::of(400)).for_each(|seed| check(&mut Random::new(seed)));
 }
 
 fn as_type<T: Value>(model: &mut Model<AnySource<'_>>, info: &TensorInfo, file: &[u8], check: impl Check) {
@@ -409,7 +433,7 @@ fn rounded_continues_at_the_position() {
 /// Reads a row of a tensor with the only dtype `D`, if its dtype is that, and compares it with what any dtype
 /// reads.
 fn row_of<D: One>(only: D) {
-    let file = file();
+    let file = file(&mut Random::new(7));
     let mut model = Model::open(&file[..], &mut [0; 256]).expect("valid file");
     for &dtype in Dtype::ALL {
         let info = model.find(dtype.name(), &mut [0; 256]).expect("valid file").expect("present");

@@ -7,9 +7,11 @@ use std::path::Path;
 use embedded_safetensors::integrity::{KEY, Sha256};
 use embedded_safetensors::{ReadError, write::Placement};
 use safetensors_files::{EditError, ModelEditor, SaveMethod};
+use support::context::Context;
 use support::dictionary::{Dictionary, Kinds};
 use support::file::{entry, with_header, with_tensors};
 use support::random::Random;
+use support::texts::{RESERVED, text};
 
 use crate::files::temp_dir::{TempDir, message, names, read, write};
 
@@ -29,61 +31,109 @@ fn copied(mut editor: ModelEditor, path: &Path) -> Vec<u8> {
 }
 
 /// Returns a dictionary with a prefix that no other dictionary has by chance.
-fn random(seed: u64, prefix: &str) -> Dictionary {
-    let mut dictionary = Dictionary::random(Kinds::All, &mut Random::new(seed));
-    dictionary.tensors.iter_mut().for_each(|tensor| tensor.name.insert_str(0, prefix));
-    dictionary.metadata.iter_mut().flatten().for_each(|(key, _)| key.insert_str(0, prefix));
+fn dictionary(prefix: char, random: &mut Random) -> Dictionary {
+    let mut dictionary = Dictionary::random(Kinds::All, random);
+    dictionary.tensors.iter_mut().for_each(|tensor| tensor.name.insert(0, prefix));
+    dictionary.metadata.iter_mut().flatten().for_each(|(key, _)| key.insert(0, prefix));
     dictionary
 }
 
-#[test]
-fn edited_file_matches_reference() {
-    let dir = TempDir::new();
-    for seed in 0..150 {
-        let mut dictionary = random(seed, "");
-        let path = dir.put("m", &dictionary.file());
-        let mut editor = open(&path);
-        let keep = |name: &str| name.len() % 3 != 1;
-        editor.retain(keep);
-        dictionary.tensors.retain(|tensor| keep(&tensor.name));
-        for (number, tensor) in dictionary.tensors.iter_mut().enumerate().step_by(2) {
-            let new = format!("renamed \u{e9} {number}");
-            editor.rename(&tensor.name, new.as_str()).expect("present");
-            tensor.name = new;
+/// Edits a model in some way, or makes a mistake, which changes nothing; and does the same to a dictionary.
+fn edit(editor: &mut ModelEditor, expected: &mut Dictionary, other: (char, &Path), random: &mut Random) {
+    let (Dictionary { tensors, metadata }, any) = (expected, random.number());
+    let picked = |name: &str| name.len() as u64 % 3 == any % 3;
+    let (at, key) = (random.below(tensors.len() + 1), random.pick(&["a", "b", "c"]));
+    match random.below(8) {
+        0 => {
+            // No name of padding.
+            let new = text(random).replace("__padding__", "");
+            let is_free =
+                new != RESERVED && tensors.iter().enumerate().all(|(own, it)| own == at || it.name != new);
+            let old = tensors.get(at).map_or("absent", |tensor| &tensor.name);
+            let is_done = editor.rename(old, new.as_str()).is_ok();
+            assert_eq!(is_done, at < tensors.len() && is_free, "{old:?} to {new:?}");
+            tensors
+                .get_mut(at)
+                .filter(|_| is_done)
+                .into_iter()
+                .for_each(|tensor| tensor.name.clone_from(&new));
         }
-        editor.set_metadata("b", "2");
-        editor.set_metadata("a", "\"1\"");
-        let pairs = dictionary.metadata.get_or_insert_default();
-        pairs.retain(|(key, _)| key != "a" && key != "b");
-        pairs.extend([("a".into(), "\"1\"".into()), ("b".into(), "2".into())]);
-        assert!(copied(editor, &dir.join("copy")) == dictionary.file(), "seed {seed}");
+        1 if at < tensors.len() => editor.remove(&tensors.remove(at).name).expect("present"),
+        1 => drop(editor.remove("absent").expect_err("absent")),
+        2 => {
+            editor.retain(picked);
+            tensors.retain(|tensor| picked(&tensor.name));
+        }
+        3 => {
+            tensors.retain(|tensor| picked(&tensor.name));
+            editor.select(tensors.iter().map(|tensor| &tensor.name)).expect("present");
+        }
+        4 => {
+            let pairs = metadata.get_or_insert_default();
+            pairs.retain(|(other, _)| other != key);
+            pairs.push((key.to_owned(), text(random)));
+            editor.set_metadata(key, pairs[pairs.len() - 1].1.as_str());
+        }
+        5 => {
+            let pairs = metadata.iter_mut().flatten();
+            let value = pairs.into_iter().find(|(other, _)| other == key).map(|(_, value)| value.clone());
+            assert_eq!(editor.remove_metadata(key), value);
+            metadata.iter_mut().for_each(|pairs| pairs.retain(|(other, _)| other != key));
+            metadata.take_if(|pairs| value.is_some() && pairs.is_empty());
+        }
+        6 => {
+            editor.clear_metadata();
+            *metadata = None;
+        }
+        _ => {
+            let more = dictionary(other.0, random);
+            fs::write(other.1, more.file()).expect("succeeds");
+            let is_taken =
+                more.tensors.iter().any(|new| tensors.iter().any(|tensor| tensor.name == new.name));
+            assert_eq!(editor.append(open(other.1)).is_err(), is_taken);
+            if is_taken {
+                return;
+            }
+            tensors.extend(more.tensors);
+            *metadata = match (metadata.take(), more.metadata) {
+                (Some(first), Some(second)) => Some([first, second].concat()),
+                (first, second) => first.or(second),
+            };
+        }
     }
 }
 
-#[test]
-fn models_are_joined_and_split() {
-    let dir = TempDir::new();
-    for seed in 0..100 {
-        let (first, second) = (random(seed, "1"), random(seed + 1000, "2"));
-        let paths = [dir.put("a", &first.file()), dir.put("b", &second.file())];
-        let mut editor = open(&paths[0]);
-        editor.append(open(&paths[1])).expect("no common names");
-        let tensors = [&first.tensors[..], &second.tensors[..]].concat();
-        let metadata = match (first.metadata.clone(), second.metadata.clone()) {
-            (Some(first), Some(second)) => Some([first, second].concat()),
-            (first, second) => first.or(second),
-        };
-        let both = Dictionary { tensors, metadata };
-        let joined = dir.join("joined");
-        assert!(copied(editor, &joined) == both.file(), "seed {seed}");
-        let mut part = open(&joined);
-        part.select(second.tensors.iter().map(|tensor| &tensor.name)).expect("present");
-        first.metadata.iter().flatten().for_each(|(key, _)| drop(part.remove_metadata(key)));
-        let expected = Dictionary { metadata: second.metadata.filter(|pairs| !pairs.is_empty()), ..second };
-        if part.metadata().next().is_none() {
-            part.clear_metadata();
+/// Edits a model in several ways, and saves it, in place where that is possible.
+pub fn check(dir: &TempDir, random: &mut Random) {
+    let mut expected = dictionary('m', random);
+    let path = dir.put("m", &expected.file());
+    let mut editor = open(&path);
+    for letter in ('n'..='z').take(random.below(14)) {
+        edit(&mut editor, &mut expected, (letter, &dir.join(&format!("m{letter}"))), random);
+        if random.percent(30) {
+            if random.percent(50) {
+                editor.set_header_room(300);
+            }
+            let method = editor.save_method(&path).expect("unchanged");
+            assert_eq!(editor.save(&path).expect("succeeds"), method);
+            assert!(read(&bytes(&path)).0.sorted() == expected.clone().sorted());
+            editor = open(&path);
         }
-        assert!(copied(part, &joined) == expected.file(), "seed {seed}");
+    }
+    let copy = dir.join("copy");
+    assert!(copied(editor, &copy) == expected.file());
+    let mut editor = open(&copy);
+    editor.embed_sum();
+    editor.save(&copy).expect("succeeds");
+    assert_eq!(verdict(&copy), Ok(()));
+    assert!(dir.names().iter().all(|name| name.starts_with(['c', 'm'])), "{:?}", dir.names());
+}
+
+#[test]
+fn edited_models_match_reference() {
+    for seed in 0..250 {
+        let _context = Context(|| format!("seed {seed}"));
+        check(&TempDir::new(), &mut Random::new(seed));
     }
 }
 
@@ -148,7 +198,7 @@ fn edit_is_in_place_while_the_header_fits() {
 fn unchanged_file_is_not_written() {
     let dir = TempDir::new();
     for seed in 0..50 {
-        let dictionary = random(seed, "");
+        let dictionary = dictionary('m', &mut Random::new(seed));
         let path = dir.join("m");
         write(&path, &dictionary).expect("succeeds");
         let before = fs::metadata(&path).and_then(|metadata| metadata.modified()).expect("present");

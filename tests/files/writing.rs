@@ -4,6 +4,7 @@ use std::cell::Cell;
 use std::fs;
 use std::io::{self, Read};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
 
 use embedded_safetensors::{
     Dtype,
@@ -11,6 +12,7 @@ use embedded_safetensors::{
     write::{FileSpec, Placement, TensorSpec},
 };
 use safetensors_files::{EditError, EditErrorKind, FileWriter, write_file};
+use support::context::Context;
 use support::dictionary::{Dictionary, Kinds, Named};
 use support::random::Random;
 use support::writing::Description;
@@ -38,19 +40,24 @@ fn written_file_matches_reference_in_any_order() {
     let dir = TempDir::new();
     let path = dir.join("m");
     for seed in 0..300 {
-        let mut random = Random::new(seed);
-        let mut dictionary = Dictionary::random(Kinds::All, &mut random);
-        let file = dictionary.file();
-        dictionary.shuffle(&mut random);
-        let outcome = write_file(&path, Description::new(&dictionary).spec(), |file| {
-            let mut order: Vec<&Named> = dictionary.tensors.iter().collect();
-            random.shuffle(&mut order);
-            order.into_iter().try_for_each(|tensor| fill(file, tensor, &mut random))
-        });
-        outcome.expect("succeeds");
-        assert!(fs::read(&path).expect("present") == file, "seed {seed}");
+        let _context = Context(|| format!("seed {seed}"));
+        check(&path, &mut Random::new(seed));
     }
     assert_eq!(dir.names(), ["m"]);
+}
+
+/// Writes a file in any order.
+pub fn check(path: &Path, random: &mut Random) {
+    let mut dictionary = Dictionary::random(Kinds::All, random);
+    let file = dictionary.file();
+    dictionary.shuffle(random);
+    let outcome = write_file(path, Description::new(&dictionary).spec(), |file| {
+        let mut order: Vec<&Named> = dictionary.tensors.iter().collect();
+        random.shuffle(&mut order);
+        order.into_iter().try_for_each(|tensor| fill(file, tensor, random))
+    });
+    outcome.expect("succeeds");
+    assert!(fs::read(path).expect("present") == file);
 }
 
 /// Interleaved, in pieces of all lengths around that of the buffer.

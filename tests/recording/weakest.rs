@@ -1,9 +1,19 @@
 //! Storage that does no more than the documentation of `WriteAt` requires, and power cuts at each call.
 
-use std::convert::Infallible;
-
-use embedded_safetensors::{Dtype::U8, ErrorKind, WriteAt, WriteError, write::TensorSpec};
+use embedded_safetensors::{
+    Dtype::U8,
+    ErrorKind, WriteAt, WriteError,
+    stream::FileReceiver,
+    write::{FilePlan, Placement, TensorSpec, Writer},
+};
+use support::context::Context;
+use support::dictionary::{Dictionary, Kinds};
+use support::headers;
+use support::mock::Fault;
 use support::random::Random;
+use support::share;
+use support::verdict::full_verdict;
+use support::writing::{Description, write_planned};
 
 use crate::recording::cards::found;
 use crate::recording::sample::Sample;
@@ -27,13 +37,24 @@ struct Weakest<'n> {
     new: &'n [u8],
     /// How often there was no file, and the new one.
     ends: [usize; 2],
+    /// The most power cuts at a call.
+    cuts: u64,
+    /// The next calls, in the order of the bits: one whose bit is set fails, maybe after part of it is done.
+    failures: u64,
 }
 
 impl<'n> Weakest<'n> {
     fn holding(old: &[u8], new: &'n [u8], unit: usize, order: Order) -> Self {
         let mut memory = old.to_vec();
         memory.resize(old.len().max(new.len()).next_multiple_of(unit) + unit, b' ');
-        Self { unit, order, memory, pending: vec![], new, ends: [0; 2] }
+        Self { unit, order, memory, pending: vec![], new, ends: [0; 2], cuts: 1000, failures: 0 }
+    }
+
+    /// Returns whether the next call fails.
+    fn fails(&mut self) -> bool {
+        let fails = self.failures & 1 == 1;
+        self.failures >>= 1;
+        fails
     }
 
     /// Returns what a power cut leaves now: any subset of the writes since the last flush, and any part of
@@ -63,7 +84,7 @@ impl<'n> Weakest<'n> {
 
     fn cut_power(&mut self) {
         let is_end = self.pending.iter().any(|(at, _)| *at < 8);
-        for seed in 0..if is_end { 1000 } else { 8 } {
+        for seed in 0..if is_end { self.cuts } else { self.cuts.min(8) } {
             let end = match found(&self.after_power_cut(seed)) {
                 None => 0,
                 Some(file) if file == self.new => 1,
@@ -75,30 +96,37 @@ impl<'n> Weakest<'n> {
 }
 
 impl WriteAt for Weakest<'_> {
-    type Error = Infallible;
+    type Error = Fault;
 
     fn unit(&self) -> usize {
         self.unit
     }
 
-    fn capacity(&mut self) -> Result<Option<u64>, Infallible> {
+    fn capacity(&mut self) -> Result<Option<u64>, Fault> {
         Ok(None)
     }
 
-    fn prepare(&mut self, _: u64, _: u64) -> Result<(), WriteError<Infallible>> {
+    fn prepare(&mut self, _: u64, _: u64) -> Result<(), WriteError<Fault>> {
         self.memory[..self.unit.max(8)].fill(0xFF);
         Ok(())
     }
 
-    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<usize, Infallible> {
+    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<usize, Fault> {
         let offset = usize::try_from(offset).unwrap();
         assert!(offset.is_multiple_of(self.unit) && bytes.len().is_multiple_of(self.unit));
-        self.pending.push((offset, bytes.to_vec()));
-        self.cut_power();
-        Ok(bytes.len())
+        let fails = self.fails();
+        let done = if fails { bytes.len() / self.unit / 2 * self.unit } else { bytes.len() };
+        if done > 0 {
+            self.pending.push((offset, bytes[..done].to_vec()));
+            self.cut_power();
+        }
+        if fails { Err(Fault::Broken) } else { Ok(bytes.len()) }
     }
 
-    fn flush(&mut self) -> Result<(), Infallible> {
+    fn flush(&mut self) -> Result<(), Fault> {
+        if self.fails() {
+            return Err(Fault::Broken);
+        }
         for (at, bytes) in self.pending.drain(..) {
             self.memory[at..at + bytes.len()].copy_from_slice(&bytes);
         }
@@ -154,4 +182,80 @@ fn header_is_not_mixed_with_an_older_one() {
     const OLD: [TensorSpec<'_>; 2] = [TensorSpec::new("bias", U8, &[1]), TensorSpec::new("gain", U8, &[1])];
     const NEW: [TensorSpec<'_>; 2] = [TensorSpec::new("area", U8, &[1]), TensorSpec::new("gain", U8, &[1])];
     sweep(&Sample::new(&OLD, 4), &Sample::new(&NEW, 5), 16, Order::FromTheFront);
+}
+
+type Outcome = Result<(), WriteError<Fault>>;
+
+/// Repeats a call that fails.
+fn unless_broken<T>(outcome: Result<T, WriteError<Fault>>) -> Outcome {
+    if let Err(WriteError::Sink(_)) = outcome { Ok(()) } else { outcome.map(drop) }
+}
+
+fn receive(storage: &mut Weakest<'_>, file: &[u8], buffer: &mut [u8], random: &mut Random) -> Outcome {
+    let mut receiver = FileReceiver::new(storage, file.len() as u64, &mut [], buffer)?;
+    while receiver.position() < file.len() as u64 {
+        let (_, left) = file.split_at(usize::try_from(receiver.position()).unwrap());
+        unless_broken(receiver.push(&left[..left.len().min(1 + random.below(100))]))?;
+    }
+    receiver.finish().map(drop)
+}
+
+fn record(
+    storage: &mut Weakest<'_>,
+    (plan, file): (FilePlan<'_>, &[u8]),
+    buffer: &mut [u8],
+    random: &mut Random,
+) -> Outcome {
+    let mut writer = Writer::record(storage, plan, buffer)?;
+    while let Some(next) = writer.next_tensor() {
+        let (_, left) = file.split_at(usize::try_from(writer.position()).unwrap());
+        let len = usize::try_from(next.remaining).unwrap().min(1 + random.below(100));
+        unless_broken(writer.write_bytes(&left[..len]))?;
+    }
+    writer.finish().map(drop)
+}
+
+/// Records a model, or receives a file, over an older one, in any pieces, while some calls fail.
+pub fn check(random: &mut Random) {
+    let (old, unit) = (headers::file(random), 1 << random.below(10));
+    let order = if unit <= 4 { Order::Any } else { Order::FromTheFront };
+    let failures = random.number() & random.number() & random.number();
+    let mut buffer = vec![0; 2 * unit.max(8) + random.below(300)];
+    let over = |new| Weakest { cuts: 4, failures, ..Weakest::holding(&old, new, unit, order) };
+    if random.percent(50) {
+        let dictionary = Dictionary::random(Kinds::All, random);
+        let description = Description::new(&dictionary);
+        let start = Placement::Start(u32::try_from(unit.max(8)).unwrap());
+        let mut memory = description.memory();
+        let plan = description.spec().with_placement(start).plan_sorted(&mut memory).expect("valid");
+        let file = write_planned(&dictionary, plan);
+        let mut storage = over(&file);
+        let outcome = record(&mut storage, (plan, &file), &mut buffer, random);
+        assert!(outcome.is_ok() || outcome == Err(WriteError::Sink(Fault::Broken)), "{outcome:?}");
+        assert!(outcome.is_err() || found(&storage.memory) == Some(file.clone()));
+        return;
+    }
+    let file = headers::file(random);
+    let (verdict, mut storage) = (full_verdict(&file), over(&file));
+    let outcome = receive(&mut storage, &file, &mut buffer, random);
+    // Neither equal names nor equal keys are found.
+    let overlooked = [ErrorKind::DuplicateName, ErrorKind::DuplicateKey];
+    match (outcome, verdict) {
+        (Ok(()), Err(error)) => assert!(overlooked.contains(&error.kind), "{error}"),
+        (Ok(()), Ok(_)) => assert_eq!(found(&storage.memory).as_ref(), Some(&file)),
+        (Err(WriteError::Format(error)), Ok(_)) => {
+            let is_limit = matches!(error.kind, ErrorKind::OutOfOrder | ErrorKind::FirstUnit { .. });
+            assert!(is_limit, "{error}");
+        }
+        (Err(WriteError::Full { .. }), _) => panic!("it has space"),
+        (Err(_), _) => {}
+    }
+}
+
+#[test]
+fn random_files_are_recorded_and_received_despite_faults() {
+    for seed in 0..share::of(400) {
+        let _context = Context(|| format!("seed {seed}"));
+        check(&mut Random::new(seed));
+    }
 }

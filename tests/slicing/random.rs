@@ -21,20 +21,25 @@ halves! { slices_match_naive_model }
 fn slices_match_naive_model(half: Half) {
     for number in 0..share::of(CASES) {
         let seed = 2 * number + half.0 as u64;
-        let mut random = Random::new(seed);
-        let case = Case::random(&mut random);
-        let _context = Context(|| format!("seed {seed}, {case:?}"));
-        test_plan(&case);
-        let file = file(&case, &mut random);
-        let reads = random.pick(&[Reads::Whole, Reads::AtMost(7), Reads::Random(seed)]);
-        let storage = Storage::new(&file, Plan { reads, ..Plan::default() });
-        match random.below(5) {
-            0 => test_reads(SLICE, &case, &storage, &mut random),
-            1 => test_reads(CUSTOM, &case, &storage, &mut random),
-            2 => test_reads(STREAM, &case, &storage, &mut random),
-            3 => test_reads(nor::<4, 1>(), &case, &whole(&file), &mut random),
-            _ => test_reads(nor::<64, 0>(), &case, &whole(&file), &mut random),
-        }
+        let _context = Context(|| format!("seed {seed}"));
+        check(&mut Random::new(seed));
+    }
+}
+
+/// Reads a slice of a tensor from a kind of source.
+pub fn check(random: &mut Random) {
+    let case = Case::random(random);
+    let _context = Context(|| format!("{case:?}"));
+    test_plan(&case);
+    let file = file(&case, random);
+    let reads = random.pick(&[Reads::Whole, Reads::AtMost(7), Reads::Random(1)]);
+    let storage = Storage::new(&file, Plan { reads, ..Plan::default() });
+    match random.below(5) {
+        0 => test_reads(SLICE, &case, &storage, random),
+        1 => test_reads(CUSTOM, &case, &storage, random),
+        2 => test_reads(STREAM, &case, &storage, random),
+        3 => test_reads(nor::<4, 1>(), &case, &whole(&file), random),
+        _ => test_reads(nor::<64, 0>(), &case, &whole(&file), random),
     }
 }
 

@@ -20,18 +20,22 @@ type Rounding<'f> = Values<&'f [u8], Sliced, Rounded>;
 #[test]
 fn slice_values_match_elements() {
     for seed in 0..share::of(CASES) {
-        let mut random = Random::new(seed);
-        let case = Case::random(&mut random);
-        let _context = Context(|| format!("seed {seed}, {case:?}"));
-        let dims = &case.dims;
-        let tensor = random.bytes(usize::try_from(case.byte_len()).expect("a small case"));
-        let file = with_tensors(&[("t", case.dtype, dims, &tensor)]);
-        match random.below(4) {
-            0 => test_values::<f64>(&case, &file, &tensor, &mut random),
-            1 => test_values::<i16>(&case, &file, &tensor, &mut random),
-            2 => test_values::<u64>(&case, &file, &tensor, &mut random),
-            _ => test_values::<f32>(&case, &file, &tensor, &mut random),
-        }
+        let _context = Context(|| format!("seed {seed}"));
+        check(&mut Random::new(seed));
+    }
+}
+
+/// Reads the values of a slice of a tensor.
+pub fn check(random: &mut Random) {
+    let case = Case::random(random);
+    let _context = Context(|| format!("{case:?}"));
+    let tensor = random.bytes(usize::try_from(case.byte_len()).expect("a small case"));
+    let file = with_tensors(&[("t", case.dtype, &case.dims, &tensor)]);
+    match random.below(4) {
+        0 => test_values::<f64>(&case, &file, &tensor, random),
+        1 => test_values::<i16>(&case, &file, &tensor, random),
+        2 => test_values::<u64>(&case, &file, &tensor, random),
+        _ => test_values::<f32>(&case, &file, &tensor, random),
     }
 }
 
