@@ -43,6 +43,7 @@ macro_rules! faults {
             replaced_by_garbage_at_every_call
             replaced_between_passes
             one_byte_replaced
+            two_faults
         }
     };
     (file $form:expr) => {
@@ -363,6 +364,35 @@ fn replaced_by_garbage_at_every_call(form: Form) {
                 let outcome = baseline.run(replaced_since(Since::Call(call), other.clone()));
                 assert!(is_expected_or_error(&baseline, &other, &outcome), "{outcome:?}");
             });
+        }
+    }
+}
+
+/// About how many pairs of calls of an operation have faults; others for each seed.
+const PAIRS: usize = 400;
+
+/// While a call is repeated after an error, there is another error, or the file is replaced or cut.
+fn two_faults(form: Form) {
+    for baseline in baselines(form, &all_operations()) {
+        let (operation, calls) = (baseline.setup.operation, baseline.counts.calls);
+        let [other, ..] = other_models(operation);
+        let cut = baseline.file[..baseline.header_end() - 1].to_vec();
+        let of_other = baseline.setup.run(form, &Storage::new(&other, Plan::default()), Plan::default());
+        let pairs = (0..calls * calls).map(|pair| (pair / calls, pair / calls + 1 + pair % calls));
+        let step = usize::try_from(calls * calls).expect("fits in usize") / PAIRS + 1;
+        let some = pairs.skip(share::offset() % step).step_by(step);
+        for (first, second) in share::part(some, baseline.file.len()) {
+            let _context =
+                Context(|| format!("{:?}, {:?}, calls {first} and {second}", baseline.setup, baseline.reads));
+            let both = Plan { failure: Some(Failure::Both(first, second)), ..Plan::default() };
+            assert_eq!(baseline.run_with_retries(2, both).as_ref(), Ok(&baseline.expected));
+            for file in [&other, &cut] {
+                let replacement = Some(Replacement { since: Since::Call(second), file: file.clone() });
+                let failure = Some(Failure::Once(first));
+                let outcome = baseline.run_with_retries(1, Plan { failure, replacement, ..Plan::default() });
+                let opened = OPENING.contains(&operation) && outcome == of_other;
+                assert!(opened || is_expected_or_error(&baseline, file, &outcome), "{outcome:?}");
+            }
         }
     }
 }

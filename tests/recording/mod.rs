@@ -8,4 +8,4 @@ mod power;
 mod receiving;
 pub mod sample;
 mod storages;
-mod weakest;
+pub mod weakest;

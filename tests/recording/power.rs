@@ -5,6 +5,7 @@ use std::ops::Range;
 use embedded_safetensors::{Model, WriteError, io::NorFile};
 use support::flash::{Accident, Call, Nor, Tear};
 use support::mock::Fault;
+use support::random::Random;
 use support::share;
 use support::verdict::full_verdict;
 
@@ -109,8 +110,9 @@ fn stage<const UNIT: usize>(
 fn one_partition<const UNIT: usize>(old: &Sample, new: &Sample, buffer: usize, how: How) -> [usize; 3] {
     let (old, new) = (&old.clone().with_data_unit(UNIT), &new.clone().with_data_unit(UNIT));
     let (flash, calls) = stage::<UNIT>([old; 2], new, &FIRST, buffer, how);
-    let mut ends = [0; 3];
-    for accident in accidents(&calls, UNIT <= 8) {
+    let (mut ends, all) = ([0; 3], accidents(&calls, UNIT <= 8));
+    let mut random = Random::new(buffer as u64);
+    for &accident in &all {
         let mut flash = flash.clone();
         flash.plan(accident);
         let outcome = record(&mut flash, &FIRST, new, buffer, how);
@@ -123,6 +125,13 @@ fn one_partition<const UNIT: usize>(old: &Sample, new: &Sample, buffer: usize, h
             Some(_) => panic!("{how:?}, {UNIT}, {buffer}, {accident:?}: an incomplete file"),
         };
         ends[end] += 1;
+        // The power is cut again while it is repeated.
+        let second = random.pick(&all);
+        flash.plan(second);
+        record(&mut flash, &FIRST, new, buffer, how).expect_err("power is cut");
+        flash.restart();
+        let is_whole = |file| file == old.file() || file == new.file();
+        assert!(found(&mut flash, FIRST).is_none_or(is_whole), "{accident:?}, then {second:?}");
         record(&mut flash, &FIRST, new, buffer, how).expect("succeeds when repeated");
         assert_eq!(found(&mut flash, FIRST), Some(new.file()));
     }

@@ -45,6 +45,8 @@ pub enum Reads {
 pub enum Failure {
     /// This one alone.
     Once(u64),
+    /// These two.
+    Both(u64, u64),
     /// This one and all after it.
     Since(u64),
 }
@@ -244,6 +246,7 @@ impl State {
         self.counts.calls += 1;
         match plan.failure {
             Some(Failure::Once(call)) if index == call => Err(Fault::Broken),
+            Some(Failure::Both(one, two)) if index == one || index == two => Err(Fault::Broken),
             Some(Failure::Since(call)) if index >= call => Err(Fault::Broken),
             _ => Ok(()),
         }

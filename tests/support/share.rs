@@ -20,7 +20,7 @@ pub fn seed() -> u64 {
 }
 
 /// Returns a small number that depends on the seed.
-fn offset() -> usize {
+pub fn offset() -> usize {
     usize::try_from(seed() % (1 << 30)).expect("fits in usize")
 }
 
