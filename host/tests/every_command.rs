@@ -3,14 +3,14 @@
 #![cfg(unix)]
 
 use crate::support::{
-    Place, Run, command_names, file, finish, interrupted, sound, tensor, until, until_it_listens,
+    self, Place, Run, command_names, file, finish, interrupted, sound, tensor, until, until_it_listens,
 };
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Stdio;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A command that reads the model `MODEL`, and may make `out`.
 #[derive(Clone, Copy)]
@@ -375,6 +375,57 @@ fn interruption_leaves_nothing() {
             interrupted(child, signal).is(130, "", "safetensors: interrupted\n");
             assert_eq!(names(&place), before, "{}", case.name);
         }
+    }
+}
+
+/// What each command writes, the arguments that make an older one, and those of the run that is killed.
+fn writers(place: &Place) -> Vec<(&'static str, [Vec<String>; 2])> {
+    place.put("big", &file(format!("{{{}}}", tensor("a", 0, 8 << 20)), &vec![7; 8 << 20]));
+    crate::quant::put_layer(place, "layer", 0);
+    crate::quant::put_layer(place, "big-layer", 8 << 20);
+    let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
+    let with_force = |case: &Case, model| [case.args(model), words("--force")].concat();
+    let mut all = Vec::new();
+    for case in cases() {
+        let models = if case.name == "quant" { ["layer", "big-layer"] } else { ["sound", "big"] };
+        let makes = case.makes.filter(|_| case.name != "split");
+        all.extend(makes.map(|out| (out, models.map(|model| with_force(&case, model)))));
+    }
+    let older = words("pack big -o own --header-room 300 --force");
+    all.push(("own", [older.clone(), words("hash --embed own")]));
+    all.push(("own", [older, words("pack own --in-place --set key=value")]));
+    all
+}
+
+/// If killed at any time. `split` has a test of its own. By hand, 200 kills of each command: `SUITE_KILLS=200
+/// cargo test --release -p safetensors-host --test command a_kill_leaves`.
+#[test]
+fn a_kill_leaves_the_old_output_or_the_new_one() {
+    let place = place();
+    let (all, kills) = (writers(&place), support::kills());
+    let before = names(&place);
+    for (out, [older, args]) in all {
+        let done = |args: &[String]| {
+            let (run, start) = (place.run(args), Instant::now());
+            assert_eq!(run.code, Some(0), "{args:?}: {run:?}");
+            (contents(&place.path(out)), start.elapsed())
+        };
+        let ((old, _), (new, took)) = (done(&older), done(&args));
+        for kill in 0..kills {
+            remove(&place.path(out));
+            assert!(done(&older).0 == old);
+            let mut child = place.command(&args).spawn().expect("the binary runs");
+            std::thread::sleep(took * (2 * kill + 1) / (2 * kills));
+            child.kill().and_then(|()| child.wait()).expect("it can be killed");
+            let (now, is_in_place) = (contents(&place.path(out)), out == "own");
+            let is_reported = || is_in_place && place.run(["check", out]).err.contains("half written");
+            assert!(now == old || now == new || is_reported(), "{args:?}, kill {kill} of {kills}");
+            let is_new = |name: &&String| *name != out && !before.contains(name);
+            assert!(names(&place).iter().filter(is_new).all(|name| name.starts_with('.')), "{args:?}");
+        }
+        assert!(done(&args).0 == new, "{args:?}");
+        remove(&place.path(out));
+        assert_eq!(names(&place), before, "{args:?}: what killed runs have left is removed");
     }
 }
 

@@ -75,8 +75,18 @@ fn scales() -> Vec<u8> {
 }
 
 fn put(place: &Place, tensors: &[Tensor]) {
+    put_as(place, "m", tensors);
+}
+
+fn put_as(place: &Place, name: &str, tensors: &[Tensor]) {
     let rows = tensors.iter().map(|(name, dtype, dims, bytes)| (*name, *dtype, &dims[..], bytes.clone()));
-    place.put("m", &model(r#"{"by":"hand"}"#, &rows.collect::<Vec<_>>()));
+    place.put(name, &model(r#"{"by":"hand"}"#, &rows.collect::<Vec<_>>()));
+}
+
+/// A layer as GPTQ writes it, and another tensor of this length.
+pub fn put_layer(place: &Place, name: &str, len: usize) {
+    let other = ("other", "U8", dims([len]), vec![7; len]);
+    put_as(place, name, &[gptq(1), vec![other]].concat());
 }
 
 /// The bytes of a tensor, by another command.

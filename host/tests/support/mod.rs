@@ -178,6 +178,11 @@ pub fn text(place: &Place, model: &str, name: &str) -> String {
     place.done(["cat", model, name]).out
 }
 
+/// How often each command is killed: `SUITE_KILLS`.
+pub fn kills() -> u32 {
+    std::env::var("SUITE_KILLS").map_or(1, |text| text.parse().expect("a number"))
+}
+
 /// Sends a signal to a process that runs, and waits for its end.
 pub fn interrupted(child: Child, signal: &str) -> Run {
     let kill = Command::new("kill").args([signal, &child.id().to_string()]).status();
