@@ -3,7 +3,9 @@
 //! The input is the length of a plan / 4 (1 byte), the plan, and the parts of a file. Every choice is taken
 //! from the plan, byte for byte; after its end, it is all zeros. The parts are the file, its header, or
 //! the names and data of a valid file.
-#![no_main]
+//!
+//! Miri runs it with the inputs in these files.
+#![cfg_attr(not(miri), no_main)]
 // Each function calls the C API, with pointers to memory that `plan` lends until the end of the input.
 #![allow(unsafe_op_in_unsafe_fn, dead_code)]
 
@@ -54,7 +56,16 @@ thread_local! {
     static DEPTH: Cell<u32> = const { Cell::new(0) };
 }
 
-fuzz_target!(|data: &[u8]| {
+fuzz_target!(|data: &[u8]| run(data));
+
+#[cfg(miri)]
+fn main() {
+    for path in std::env::args_os().skip(1) {
+        run(&std::fs::read(path).unwrap());
+    }
+}
+
+fn run(data: &[u8]) {
     let Some((words, rest)) = data.split_first() else { return };
     let (plan, parts) = rest.split_at(rest.len().min(4 * usize::from(*words)));
     plan::begin(plan);
@@ -69,7 +80,7 @@ fuzz_target!(|data: &[u8]| {
     }
     check!(file() == original);
     take_back_all();
-});
+}
 
 /// Returns the file, in memory of its size.
 fn file() -> &'static [u8] {
