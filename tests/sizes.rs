@@ -29,7 +29,8 @@ macro_rules! at_most {
     ($($size:expr => $($type:ty),+;)+) => { $($(const _: () = assert!(size_of::<$type>() <= $size);)+)+ };
 }
 
-const POINTER: usize = size_of::<&mut ()>();
+/// A pointer, aligned to 8 bytes.
+const POINTER: usize = 8;
 
 at_most! {
     1 => Dtype, Status;

@@ -369,7 +369,8 @@ fn large_conversions_are_read_in_blocks() {
     });
     read_t("U8", &[100_000], &bytes, |reader, storage| {
         reader.values().read_exact(&mut vec![0u8; 100_000]).expect("readable");
-        assert_eq!(storage.counts().calls, 1);
+        // In blocks of 64 KiB where the bytes of others would be swapped.
+        assert_eq!(storage.counts().calls, if cfg!(target_endian = "big") { 2 } else { 1 });
     });
 }
 

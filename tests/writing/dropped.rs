@@ -107,7 +107,9 @@ fn dropped_write_continues() {
                 true => drop_at(wait, writer.write(&gain())),
                 false => drop_at(wait, writer.write_bytes(&data()[0])),
             };
-            assert_eq!(outcome.is_some(), wait >= 40);
+            // Values in another order of bytes are written in pieces of the window.
+            let is_converted = is_of_values && cfg!(target_endian = "big");
+            assert!(outcome.is_some() == (wait >= 40) || is_converted);
             while let Some(next) = writer.next_tensor() {
                 let rest = &data()[next.index][usize::try_from(next.position).expect("fits in usize")..];
                 finish(writer.write_bytes(rest)).expect("next in order");

@@ -39,10 +39,13 @@ enum Step {
     Tests(&'static str),
     /// The same with the bounds of a proof, and with what it prints.
     Proofs(&'static str),
+    /// These tests of the suite with a small share of the slow cases, on a target for which `.cargo/config.toml`
+    /// has a runner.
+    Emulated(&'static str, &'static str),
     Call(fn() -> Outcome),
 }
 
-use Step::{Call, Cargo, Clippy, Deny, Proofs, Share, Tests};
+use Step::{Call, Cargo, Clippy, Deny, Emulated, Proofs, Share, Tests};
 
 impl Stage {
     /// Sets up all needs; the error has a sentence for each that is missing.
@@ -73,6 +76,10 @@ impl Step {
             Share(words) => with_seed(test(words)).env("SUITE_SHARE", "8").tests(),
             Tests(words) => with_seed(test(words)).tests(),
             Proofs(words) => test(words).env("PROVE", "1").args(["--", "--nocapture"]).tests(),
+            Emulated(target, tests) => {
+                let suite = test("--package verification --test suite --target").args([target, "--"]);
+                with_seed(suite.words(tests).words(NOT_EMULATED)).env("SUITE_SHARE", "100").tests()
+            }
             Call(run) => run(),
         }
     }
@@ -88,6 +95,13 @@ fn with_seed(run: Run) -> Run {
     let seed = commit.ok().and_then(|commit| u64::from_str_radix(commit.get(..12)?, 16).ok());
     seed.into_iter().fold(run, |run, seed| run.env("SUITE_SEED", seed.to_string()))
 }
+
+/// Not on emulated machines: the longest tests, those of panics, which end WebAssembly, and sizes of futures.
+const NOT_EMULATED: &str =
+    "--skip large:: --skip build_errors --skip lookups::duplicate --skip futures_are_small";
+/// The tests in which the order of bytes matters.
+const OF_BYTES: &str = "asynch:: canonical:: conformance:: elements:: faults::custom index:: integrity:: quant:: \
+    reading:: receiver:: slicing:: values:: view:: writing::";
 
 use Tier::{Full, Quick};
 
@@ -191,13 +205,26 @@ pub const STAGES: [Stage; 20] = [
     ),
     stage(
         Full,
-        "x86-32",
-        "the entire suite with 32-bit pointers",
-        &[Need::Targets(&["i686-unknown-linux-gnu"]), lint::LINKS_32_BITS],
-        &[Tests(
-            "--release --package verification --test suite --features std --target i686-unknown-linux-gnu \
-             --config profile.release.debug-assertions=true --config profile.release.overflow-checks=true",
-        )],
+        "machines",
+        "the entire suite with 32-bit pointers, and a share of it big-endian and in WebAssembly",
+        &[
+            Need::Targets(&["i686-unknown-linux-gnu", "s390x-unknown-linux-gnu", "wasm32-wasip1"]),
+            lint::LINKS_32_BITS,
+            Need::Works(
+                "s390x-linux-gnu-gcc -shared -x c /dev/null -o /dev/null",
+                &["gcc-s390x-linux-gnu", "libc6-dev-s390x-cross"],
+            ),
+            Need::Program("qemu-s390x-static", "qemu-user-static"),
+            Need::Program("node", "nodejs"),
+        ],
+        &[
+            Tests(
+                "--release --package verification --test suite --features std --target i686-unknown-linux-gnu \
+                 --config profile.release.debug-assertions=true --config profile.release.overflow-checks=true",
+            ),
+            Emulated("s390x-unknown-linux-gnu", OF_BYTES),
+            Emulated("wasm32-wasip1", ""),
+        ],
     ),
     stage(
         Full,
