@@ -79,6 +79,7 @@ fn run(data: &[u8]) {
         }
     }
     check!(file() == original);
+    FILE_BYTES.set(&[]);
     take_back_all();
 }
 
@@ -516,7 +517,8 @@ impl Fuzz {
         let (one, asked) = (self.ready_model(), requests.as_ptr());
         let same = bytes_of(asked, count).to_vec();
         let is_ok = call!(count, sft_find, one.model, asked, tensors, count, window, len);
-        check!((!is_ok || one.is_open) && same == bytes_of(asked, count));
+        // Miri reports that padding is compared, too.
+        check!((!is_ok || one.is_open) && (cfg!(miri) || same == bytes_of(asked, count)));
         if let Some(device) = one.device.as_ref() {
             check_answers(is_ok, requests, memory(tensors, count), device);
         }

@@ -158,7 +158,11 @@ pub fn memory<T>(pointer: *const T, count: usize) -> &'static mut [T] {
 }
 
 pub fn bytes_of<T>(pointer: *const T, count: usize) -> &'static [u8] {
-    memory(pointer.cast(), count * size_of::<T>())
+    match count * size_of::<T>() {
+        0 => &[],
+        // SAFETY: it is lent until the end of the input.
+        len => unsafe { from_raw_parts(pointer.cast(), len) },
+    }
 }
 
 pub fn is_filled<T>(pointer: *const T) -> bool {

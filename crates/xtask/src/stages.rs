@@ -39,8 +39,8 @@ enum Step {
     Tests(&'static str),
     /// The same with the bounds of a proof, and with what it prints.
     Proofs(&'static str),
-    /// These tests of the suite with a small share of the slow cases, on a target for which `.cargo/config.toml`
-    /// has a runner.
+    /// These tests of the suite, with a small share of the slow cases, on a target that `.cargo/config.toml`
+    /// has a runner for.
     Emulated(&'static str, &'static str),
     Call(fn() -> Outcome),
 }
