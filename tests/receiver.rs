@@ -464,7 +464,7 @@ fn all_dtypes(random: &mut Random) -> Vec<u8> {
 fn compare_values<T: Element + Default + Debug>(file: &[u8], dtype: Dtype, piece: usize) {
     let mut window = [0; 64];
     let mut model = Model::open(file, &mut window).expect("valid file");
-    let (query, rounded) = (Query::required(dtype.name()), piece % 2 == 0);
+    let (query, rounded) = (Query::required(dtype.name()), piece.is_multiple_of(2));
     let info = model.find(dtype.name(), &mut window).expect("valid file").expect("present");
     let mut values = model.reader(&info).expect("of this file").values();
     let len = usize::try_from(values.len()).expect("small");

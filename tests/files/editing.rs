@@ -3,6 +3,8 @@
 use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
+#[cfg(target_os = "linux")]
+use std::time::Instant;
 
 use embedded_safetensors::integrity::{KEY, Sha256};
 use embedded_safetensors::{ReadError, write::Placement};
@@ -134,6 +136,34 @@ fn edited_models_match_reference() {
     for seed in 0..250 {
         let _context = Context(|| format!("seed {seed}"));
         check(&TempDir::new(), &mut Random::new(seed));
+    }
+}
+
+/// Returns the bytes of this process in memory.
+#[cfg(target_os = "linux")]
+fn resident() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").expect("present");
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("on Linux");
+    line.trim().trim_end_matches(" kB").parse::<u64>().expect("a number") * 1024
+}
+
+/// By hand for an hour: `SUITE_SECONDS=3600 cargo test --release -p verification --features std --test suite
+/// memory_stays_flat -- --nocapture`.
+#[cfg(target_os = "linux")]
+#[test]
+fn memory_stays_flat() {
+    let seconds: u64 = std::env::var("SUITE_SECONDS").map_or(0, |text| text.parse().expect("a number"));
+    let (start, mut before, dir) = (Instant::now(), None, TempDir::new());
+    for seed in 0.. {
+        check(&dir, &mut Random::new(seed));
+        let elapsed = start.elapsed().as_secs();
+        before = before.or_else(|| (elapsed > seconds / 10).then(resident));
+        if elapsed >= seconds {
+            println!("{seed} models: {before:?} bytes in memory after a tenth of them, {} now", resident());
+            // In a run of many tests, the others take some, too.
+            assert!(before.is_none_or(|before| seconds == 0 || resident() < before + (1 << 20)));
+            return;
+        }
     }
 }
 

@@ -1,16 +1,27 @@
-//! Writes the headers of the conformance vectors into a directory, as the initial corpus of a fuzzer: `corpus
-//! DIRECTORY`.
+//! Writes the initial corpus of a fuzzer into a directory: `corpus headers DIRECTORY` the headers of the
+//! conformance vectors, `corpus numbers DIRECTORY` random bytes.
 
 use std::error::Error;
 use std::path::PathBuf;
 use std::{env, fs};
+use support::random::Random;
 
 /// Longer headers are repetitive, and a fuzzer changes little of them.
 const LONGEST: usize = 4096;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let directory = PathBuf::from(env::args_os().nth(1).ok_or("usage: corpus FOLDER")?);
+    let arguments: Vec<_> = env::args_os().skip(1).collect();
+    let [kind, directory] = &arguments[..] else {
+        return Err("usage: corpus headers|numbers DIRECTORY".into());
+    };
+    let directory = PathBuf::from(directory);
     fs::create_dir_all(&directory)?;
+    if kind == "numbers" {
+        for len in (1..=64).map(|step| step * 32) {
+            fs::write(directory.join(format!("seed-{len:04}")), Random::new(len as u64).bytes(len))?;
+        }
+        return Ok(());
+    }
     for vector in vectors::load().vectors.iter().filter(|vector| vector.length <= LONGEST) {
         if let Some(header) = header(&vector.bytes()) {
             fs::write(directory.join(&vector.id), header)?;

@@ -14,8 +14,8 @@ impl Random {
         Self { given: vec![], state: seed }
     }
 
-    /// Creates a generator of numbers that are made of these bytes, as few for each as it needs, and then of a
-    /// seed.
+    /// Creates a generator of numbers that are made of these bytes, as few for each as it needs, and then of
+    /// a seed.
     pub fn of(bytes: &[u8]) -> Self {
         Self { given: bytes.iter().rev().copied().collect(), ..Self::new(0) }
     }

@@ -1,5 +1,5 @@
-//! `cargo xtask fuzz`: runs fuzzed headers through every API and compares with the reference; or fuzzed files
-//! through the reader of another format; or fuzzed calls of the C API.
+//! `cargo xtask fuzz`: runs fuzzed headers through every API and compares with the reference; or random tests
+//! with fuzzed numbers; or fuzzed files through the reader of another format; or fuzzed calls of the C API.
 
 use crate::machine::Need;
 use crate::process::Run;
@@ -7,18 +7,24 @@ use crate::toolchain::own_cargo;
 use crate::{python, workspace};
 use std::path::Path;
 
-pub const ARGUMENTS: &str = "[header | gguf | numpy | tensorflow | torch | c] [SECONDS]";
+pub const ARGUMENTS: &str = "[header | slices | index | files | receivers | replies | gguf | numpy | tensorflow | torch | c] [SECONDS]";
 
 /// A fuzzer: its name, the package that has it, and the program there that writes the initial corpus.
-const FUZZERS: [(&str, &str, &str); 6] = [
+const FUZZERS: [(&str, &str, &str); 11] = [
     ("c", "crates/safetensors-c/fuzz", "run --quiet --bin seeds --"),
-    ("header", "tests/fuzz", "run --quiet --release --bin corpus --"),
+    ("header", "tests/fuzz", "run --quiet --release --bin corpus -- headers"),
+    ("slices", "tests/fuzz", NUMBERS),
+    ("index", "tests/fuzz", NUMBERS),
+    ("files", "tests/fuzz", NUMBERS),
+    ("receivers", "tests/fuzz", NUMBERS),
+    ("replies", "tests/fuzz", NUMBERS),
     ("gguf", READERS, "run --quiet --bin seeds -- gguf"),
     ("numpy", READERS, "run --quiet --bin seeds -- numpy"),
     ("tensorflow", READERS, "run --quiet --bin seeds -- tensorflow"),
     ("torch", READERS, "run --quiet --bin seeds -- torch"),
 ];
 const READERS: &str = "tests/fuzz/readers";
+const NUMBERS: &str = "run --quiet --release --bin corpus -- numbers";
 /// The longest file of a reader in bytes, and the largest allocation in mebibytes.
 const OF_READERS: [&str; 2] = ["-max_len=4096", "-malloc_limit_mb=64"];
 /// Seconds for the build, which takes minutes with a sanitizer.
