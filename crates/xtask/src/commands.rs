@@ -172,8 +172,7 @@ fn run_oracle(words: &[&str]) -> Result<ExitCode, String> {
 fn find_gaps(command: &str, words: &[&str]) -> Result<ExitCode, String> {
     Need::Rust("nightly").set_up()?;
     Run::new("rustup").words("component add --toolchain nightly llvm-tools").check()?;
-    let run =
-        own_cargo().words("run --quiet --locked --manifest-path tests/gaps/Cargo.toml --").args([command]);
+    let run = own_cargo().words("run --quiet --locked --package gaps --").args([command]);
     run.args(words).limit(6 * 60 * 60).check().map(|()| ExitCode::SUCCESS)
 }
 

@@ -19,7 +19,7 @@ pub const LINKS_32_BITS: Need =
 
 /// Packages outside of the workspace that run on this computer.
 const OTHERS: &str = "crates/safetensors-c crates/safetensors-c/fuzz crates/safetensors-python tests/aprender \
-    tests/fuzz tests/fuzz/readers tests/gaps tests/interop/aprender tests/interop/burn tests/interop/candle \
+    tests/fuzz tests/fuzz/readers tests/interop/aprender tests/interop/burn tests/interop/candle \
     tests/vectors/readers/rust";
 
 /// Returns the features of the core for firmware: all but `std`.
