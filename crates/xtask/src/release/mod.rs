@@ -99,11 +99,7 @@ fn sums_below(dir: &Path) -> Result<String, String> {
 
 /// Verifies the named parts, or all, and prints a table.
 pub fn verify(words: &[&str]) -> Result<ExitCode, String> {
-    let (dir, parts) = arguments(words)?;
-    workspace::list(&dir)?;
-    let table = verified(&dir, parts);
-    let _ = std::fs::remove_dir_all(place());
-    let table = table?;
+    let table = verified(words)?;
     print!("\n| artefact | bytes | verified |\n|---|---|---|\n{}", table.rows);
     Ok(if table.tally.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
@@ -116,12 +112,17 @@ pub fn stage() -> Outcome {
     let dir = empty("release")?;
     let words = [&dir.display().to_string(), "crates", "guide"];
     make(&words)?;
-    let table = verified(&dir, arguments(&words)?.1);
-    let _ = std::fs::remove_dir_all(place());
-    Ok(table?.tally)
+    Ok(verified(&words)?.tally)
 }
 
-fn verified(dir: &Path, parts: Vec<&Part>) -> Result<Table, String> {
+fn verified(words: &[&str]) -> Result<Table, String> {
+    let (dir, parts) = arguments(words)?;
+    let table = rows(&dir, parts);
+    let _ = std::fs::remove_dir_all(place());
+    table
+}
+
+fn rows(dir: &Path, parts: Vec<&Part>) -> Result<Table, String> {
     let mut table = Table { dir: dir.to_owned(), rows: String::new(), tally: Tally::default() };
     if !can_mount() {
         table.tally.note("the repository is not hidden: mounting is not permitted here".to_owned());
