@@ -380,14 +380,20 @@ fn interruption_leaves_nothing() {
 
 /// What each command writes, the arguments that make an older one, and those of the run that is killed.
 fn writers(place: &Place) -> Vec<(&'static str, [Vec<String>; 2])> {
-    place.put("big", &file(format!("{{{}}}", tensor("a", 0, 8 << 20)), &vec![7; 8 << 20]));
+    let model = |bytes: usize| file(format!("{{{}}}", tensor("a", 0, bytes as u64)), &vec![7; bytes]);
+    place.put("big", &model(8 << 20));
+    place.put("fits-the-chip", &model(500 << 10));
     crate::quant::put_layer(place, "layer", 0);
     crate::quant::put_layer(place, "big-layer", 8 << 20);
     let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
     let with_force = |case: &Case, model| [case.args(model), words("--force")].concat();
     let mut all = Vec::new();
     for case in cases() {
-        let models = if case.name == "quant" { ["layer", "big-layer"] } else { ["sound", "big"] };
+        let models = match case.name {
+            "quant" => ["layer", "big-layer"],
+            "flash" => ["sound", "fits-the-chip"],
+            _ => ["sound", "big"],
+        };
         let makes = case.makes.filter(|_| case.name != "split");
         all.extend(makes.map(|out| (out, models.map(|model| with_force(&case, model)))));
     }
