@@ -1,8 +1,8 @@
 //! Any bytes as calls of the whole C API, with any file, storage and arguments that the header allows.
 //!
 //! The input is the length of a plan / 4 (1 byte), the plan, and the parts of a file. Every choice is taken
-//! from the plan, byte for byte; after its end, it is all zeros. The parts are the file, its header, or
-//! the names and data of a valid file.
+//! from the plan, byte for byte; after its end, it is all zeros. The parts are the file, its header, or the
+//! numbers of a random file.
 //!
 //! Miri runs it with the inputs in these files.
 #![cfg_attr(not(miri), no_main)]
@@ -15,7 +15,6 @@ mod abi;
 mod error;
 #[path = "../src/file_receiver.rs"]
 mod file_receiver;
-mod made;
 #[path = "../src/model.rs"]
 mod model;
 #[path = "../src/object.rs"]
@@ -50,6 +49,11 @@ use libfuzzer_sys::fuzz_target;
 use std::cell::Cell;
 use std::ffi::{c_char, c_void};
 use std::ptr::{null, null_mut, with_exposed_provenance_mut};
+use support::headers;
+use support::random::Random;
+
+/// More of an input is not used.
+const LONGEST: usize = 16384;
 
 thread_local! {
     static FILE_BYTES: Cell<&'static [u8]> = const { Cell::new(&[]) };
@@ -69,7 +73,7 @@ fn run(data: &[u8]) {
     let Some((words, rest)) = data.split_first() else { return };
     let (plan, parts) = rest.split_at(rest.len().min(4 * usize::from(*words)));
     plan::begin(plan);
-    let original = made::make_file(parts);
+    let original = make_file(parts);
     FILE_BYTES.set(memory(copy(&original), original.len()));
     // SAFETY: memory that is passed is lent until the end, in its exact size; what is wrong is an error.
     unsafe {
@@ -81,6 +85,22 @@ fn run(data: &[u8]) {
     check!(file() == original);
     FILE_BYTES.set(&[]);
     take_back_all();
+}
+
+/// Makes the file of an input.
+fn make_file(parts: &[u8]) -> Vec<u8> {
+    let parts = &parts[..parts.len().min(LONGEST)];
+    let mut file = match next() % 4 {
+        0 => parts.to_vec(),
+        1 => headers::file_of(parts, number() % 4096),
+        _ => headers::file(&mut Random::of(parts)),
+    };
+    let changes = if seldom() { 1 + below(4) } else { 0 };
+    for _ in 0..changes.min(file.len()) {
+        let at = (usize::from(next()) << 8 | usize::from(next())) % file.len();
+        file[at] ^= 1 << below(8);
+    }
+    file
 }
 
 /// Returns the file, in memory of its size.
