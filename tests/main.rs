@@ -23,7 +23,6 @@ macro_rules! halves {
 mod adapters;
 mod apis;
 mod asynch;
-mod canonical;
 mod chunking;
 mod conformance;
 mod costs;

@@ -142,7 +142,8 @@ pub(super) enum Reading {
     Events,
     /// Tensors, each validated by itself.
     Tensors,
-    /// The same, without [`HeaderParser::take_entry`].
+    /// The same, without [`HeaderParser::take_entry`]: it changes nothing but the speed.
+    #[cfg(test)]
     TensorsByToken,
 }
 
@@ -166,13 +167,6 @@ impl HeaderParser {
     /// must end inside it.
     pub(crate) const fn of_tensors(file_len: Option<u64>) -> Self {
         Self::of_file(file_len, Reading::Tensors)
-    }
-
-    /// Returns the same parser, without [`take_entry`](Self::take_entry). For tests: it changes nothing but
-    /// the speed.
-    pub(crate) const fn by_token(mut self) -> Self {
-        self.reading = Reading::TensorsByToken;
-        self
     }
 
     /// Creates a parser for another pass over the file.

@@ -76,14 +76,6 @@ impl<'s> Validator<'s> {
         Self { parser, order, file_len: known, sorting: Sorting::new(slots) }
     }
 
-    /// Returns the same validator, without the recognition of entire entries. It changes nothing but speed,
-    /// as tests verify.
-    #[doc(hidden)]
-    pub const fn by_token(mut self) -> Self {
-        self.parser = self.parser.by_token();
-        self
-    }
-
     /// Returns what the header describes, once it is validated.
     pub const fn summary(&self) -> Option<Summary> {
         if self.parser.is_complete() { Some(self.describe()) } else { None }

@@ -78,6 +78,7 @@ fn shortcuts_read_what_the_machine_reads() {
             Ok(std::format!("{} headers", shortcuts::edited(header.as_bytes(), edits, 0)?))
         });
     }
+    part("numbers at limits", || Ok(std::format!("{} headers", shortcuts::with_numbers()?)));
 }
 
 #[test]

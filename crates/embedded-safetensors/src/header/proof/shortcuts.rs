@@ -3,11 +3,12 @@
 
 extern crate std;
 
-use super::super::{HeaderParser, Signal, Signals};
+use super::super::{HeaderParser, Reading, Signal, Signals};
 use super::language::{Configuration, Language};
 use crate::error::Error;
 use crate::header::{Entries, Item};
 use crate::tensor::info::TensorInfo;
+use std::format;
 use std::string::String;
 use std::vec::Vec;
 
@@ -20,7 +21,7 @@ fn read(header: &[u8], whole: bool, pieces: &[&[u8]]) -> Report {
     let (mut name, length) = ([0; 200], (header.len() as u64).to_le_bytes());
     let (mut entries, mut seen) = (Entries::new(&mut name), Vec::new());
     if !whole {
-        entries.parser = HeaderParser::of_tensors(None).by_token();
+        entries.parser = HeaderParser::of_file(None, Reading::TensorsByToken);
     }
     for mut input in [&length[..]].iter().chain(pieces).copied() {
         loop {
@@ -50,7 +51,7 @@ fn compare(header: &[u8], in_pieces: bool) -> Result<(), String> {
         None => Ok(()),
         Some(found) => {
             let header = header.escape_ascii();
-            Err(std::format!("{header}: {found:?}, but byte by byte {expected:?}"))
+            Err(format!("{header}: {found:?}, but byte by byte {expected:?}"))
         }
     }
 }
@@ -69,6 +70,24 @@ pub(super) fn edited(header: &[u8], edits: u32, from: usize) -> Result<u64, Stri
             headers += edited(&[before, &[*byte], rest].concat(), edits - 1, at + 1)?;
         }
         headers += edited(&[before, rest].concat(), edits - 1, at)?;
+    }
+    Ok(headers)
+}
+
+/// Compares headers with numbers near powers of two and of ten. Returns their number.
+pub(super) fn with_numbers() -> Result<u64, String> {
+    let edges = [8, 10, 16, 31, 32, 33, 53, 58, 59, 61, 62, 63, 64].map(|bits| 1u128 << bits);
+    let tens = [u128::from(u64::MAX) / 10 * 10, 10_000_000_000_000_000_000];
+    let mut headers = 0;
+    for n in edges.into_iter().chain(tens).flat_map(|edge| edge - 2..edge + 3) {
+        let shapes =
+            [format!("{n},{n}"), format!("{n}"), format!("{n},0"), format!("0,{n}"), format!("2,{n}")];
+        let tensors = [("U8", n), ("F64", n << 3), ("F4", n >> 1), ("I8", 0), ("U8", 2 * n)];
+        for (shape, (dtype, end)) in shapes.iter().flat_map(|shape| tensors.map(|tensor| (shape, tensor))) {
+            let entry = format!(r#"{{"dtype":"{dtype}","shape":[{shape}],"data_offsets":[0,{end}]}}"#);
+            compare(format!(r#"{{"a":{entry}}}"#).as_bytes(), false)?;
+            headers += 1;
+        }
     }
     Ok(headers)
 }
@@ -105,11 +124,11 @@ fn extended(language: &Language, now: &Configuration, entry: &str, left: u32) ->
 fn skim_all(entry: &str) -> Result<(), String> {
     let name_end = r#"{"":"#.len();
     for spaces in 0..8 {
-        let header = std::format!(r#"{{"":{:spaces$}{entry}{AFTER}"#, "");
+        let header = format!(r#"{{"":{:spaces$}{entry}{AFTER}"#, "");
         let expected = Some((header.len() - AFTER.len() + r#","b""#.len()) as u64 + 8);
         let splits = name_end..if spaces == 0 { header.len() } else { name_end + 1 };
         if let Some(at) = splits.into_iter().find(|at| skim(header.as_bytes(), *at) != expected) {
-            return Err(std::format!("{header} in two pieces of which the first has {at} bytes"));
+            return Err(format!("{header} in two pieces of which the first has {at} bytes"));
         }
     }
     Ok(())
