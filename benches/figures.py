@@ -18,6 +18,7 @@ Debian's PyTorch needs numpy 1:
 
 import json
 import os
+import re
 import statistics
 import struct
 import subprocess
@@ -26,6 +27,7 @@ import tempfile
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import embedded_safetensors as ours
@@ -38,11 +40,6 @@ import safetensors.numpy
 TURNS = 21
 
 
-def median(times):
-    """Returns the median in milliseconds."""
-    return f"{statistics.median(times) * 1000:,.2f} ms"
-
-
 def timed(run, *args):
     """Returns how long a call takes, and what it returns."""
     start = time.perf_counter()
@@ -50,138 +47,127 @@ def timed(run, *args):
     return time.perf_counter() - start, result
 
 
-def row(*cells):
-    """Prints a row of a table."""
-    print("|", " | ".join(str(cell) for cell in cells), "|", flush=True)
+def apart(run, *args):
+    """Returns how long a call takes in a process of its own, and the most memory of that process, in bytes."""
+    start, child = time.perf_counter(), os.fork()
+    if child == 0:
+        run(*args)
+        os._exit(0)
+    _, status, usage = os.wait4(child, 0)
+    assert status == 0
+    return time.perf_counter() - start, usage.ru_maxrss * 1024
+
+
+def median(times):
+    """Returns the median in milliseconds."""
+    return f"{statistics.median(times) * 1000:,.2f} ms"
+
+
+def arrays_of(package, path, names):
+    """Opens a safetensors file, and returns the arrays of these names."""
+    with package.safe_open(path, "numpy") as file:
+        return {name: file.get_tensor(name) for name in names}
 
 
 def formats(directory):
     """One model in many formats. Each is read back and compared."""
     random = np.random.default_rng(0)
     model = {f"layer.{at}.weight": random.standard_normal((256, 256), np.float32) for at in range(16)}
-    one = "layer.7.weight"
-    row("format", "bytes", "write", "read all", "read one array")
-    row(*["---"] * 5)
-    for name, write, read, read_one in ways():
-        path = directory / "model"
-        times = [[], [], []]
+    path, one = directory / "model", "layer.7.weight"
+    yield "format", "bytes", "write", "read all", "read one array"
+    for name, write, read in ways():
+        times = []
         for _ in range(TURNS if name != "CSV" else 3):
-            times[0].append(timed(write, path, model)[0])
-            took, found = timed(read, path)
-            times[1].append(took)
-            assert all(np.array_equal(found[key], array) for key, array in model.items()), name
-            took, found = timed(read_one, path, one)
-            times[2].append(took)
-            assert np.array_equal(found, model[one]), name
-        row(name, f"{path.stat().st_size:,}", *map(median, times))
+            turn = [timed(write, path, model), timed(read, path, list(model)), timed(read, path, [one])]
+            times.append([took for took, _ in turn])
+            arrays = *turn[1][1].items(), (one, turn[2][1][one])
+            assert len(arrays) == 17 and all(np.array_equal(array, model[key]) for key, array in arrays), name
+        yield name, f"{path.stat().st_size:,}", *map(median, zip(*times))
 
 
 def ways():
-    """Returns name, writer, reader and reader of one array of each format, used as its documentation does."""
-    import onnx
+    """Returns name, writer and reader of each format, used as its documentation does."""
     import onnx.numpy_helper
     import orjson
-    import pyarrow
+    import pyarrow.feather
     import pyarrow.parquet
     import torch
 
-    def of_safetensors(package):
-        def read_one(path, name):
-            with package.safe_open(path, "numpy") as file:
-                return file.get_tensor(name)
+    def each(convert, arrays):
+        return {name: convert(array) for name, array in arrays.items()}
 
-        return lambda path, model: package.numpy.save_file(model, path), package.numpy.load_file, read_one
+    def of_package(package):
+        def read(path, names):
+            return package.numpy.load_file(path) if len(names) > 1 else arrays_of(package, path, names)
 
-    def table(model):
-        values = pyarrow.array([array.ravel() for array in model.values()], pyarrow.large_list(pyarrow.float32()))
-        shapes = pyarrow.array([array.shape for array in model.values()], pyarrow.list_(pyarrow.int64()))
-        return pyarrow.table({"name": list(model), "shape": shapes, "values": values})
+        return lambda path, model: package.numpy.save_file(model, path), read
 
-    def array(table, at):
-        return table["values"][at].values.to_numpy().reshape(table["shape"][at].as_py())
+    def of_table(write, read):
+        def write_model(path, model):
+            values = pyarrow.array([array.ravel() for array in model.values()], pyarrow.large_list(pyarrow.float32()))
+            shapes = pyarrow.array([array.shape for array in model.values()], pyarrow.list_(pyarrow.int64()))
+            write(pyarrow.table({"name": list(model), "shape": shapes, "values": values}), path)
 
-    def arrays(table):
-        return {name: array(table, at) for at, name in enumerate(table["name"].to_pylist())}
+        def read_arrays(path, names):
+            table = read(path)
+            rows = {name: at for at, name in enumerate(table["name"].to_pylist()) if name in names}
+            return each(lambda at: table["values"][at].values.to_numpy().reshape(table["shape"][at].as_py()), rows)
 
-    def write_arrow(path, model):
-        rows = table(model)
-        with pyarrow.OSFile(str(path), "wb") as file, pyarrow.ipc.new_file(file, rows.schema) as writer:
-            writer.write_table(rows)
-
-    def of_arrow(path):
-        with pyarrow.memory_map(str(path)) as file:
-            return pyarrow.ipc.open_file(file).read_all()
-
-    def one_of(open_table):
-        return lambda path, name: array(rows := open_table(path), rows["name"].to_pylist().index(name))
+        return write_model, read_arrays
 
     def write_onnx(path, model):
         initial = [onnx.numpy_helper.from_array(array, name) for name, array in model.items()]
         onnx.save(onnx.helper.make_model(onnx.helper.make_graph([], "model", [], [], initial)), path)
 
-    def of_onnx(path):
+    def read_onnx(path, _):
         return {each.name: onnx.numpy_helper.to_array(each) for each in onnx.load(path).graph.initializer}
 
     def write_csv(path, model):
-        with open(path, "w", encoding="ascii") as file:
-            for name, array in model.items():
-                values = ",".join(map(repr, array.ravel().tolist()))
-                file.write(f"{name},{len(array)},{values}\n")
+        texts = each(lambda array: f"{len(array)}," + ",".join(map(repr, array.ravel().tolist())), model)
+        path.write_text("".join(f"{name},{text}\n" for name, text in texts.items()), "ascii")
 
-    def of_csv(path):
-        with open(path, encoding="ascii") as file:
-            parts = (line.split(",", 2) for line in file)
-            return {n: np.fromstring(v, np.float32, sep=",").reshape(int(rows), -1) for n, rows, v in parts}
+    def read_csv(path, _):
+        parts = (line.split(",", 2) for line in path.read_text("ascii").splitlines())
+        return {n: np.fromstring(v, np.float32, sep=",").reshape(int(rows), -1) for n, rows, v in parts}
 
-    def write_orjson(path, model):
-        path.write_bytes(orjson.dumps(model, option=orjson.OPT_SERIALIZE_NUMPY))
-
-    def of_orjson(path):
-        return {n: np.array(values, np.float32) for n, values in orjson.loads(path.read_bytes()).items()}
-
-    def write_torch(path, model):
-        torch.save({name: torch.from_numpy(array) for name, array in model.items()}, path)
-
-    def of_torch(path):
-        return {name: tensor.numpy() for name, tensor in torch.load(path, weights_only=True).items()}
-
-    def entire(read):
-        return lambda path, name: read(path)[name]
-
-    yield "safetensors, this package", *of_safetensors(ours)
-    yield f"safetensors {reference.__version__}", *of_safetensors(reference)
-    yield "Arrow IPC, mapped", write_arrow, lambda path: arrays(of_arrow(path)), one_of(of_arrow)
-    parquet = pyarrow.parquet
-    write_parquet = lambda path, model: parquet.write_table(table(model), path)  # noqa: E731
-    yield "Parquet", write_parquet, lambda path: arrays(parquet.read_table(path)), one_of(parquet.read_table)
-    yield "ONNX", write_onnx, of_onnx, entire(of_onnx)
-    yield "torch.save", write_torch, of_torch, entire(of_torch)
-    yield "JSON (orjson)", write_orjson, of_orjson, entire(of_orjson)
-    yield "CSV", write_csv, of_csv, entire(of_csv)
+    feather, parquet = pyarrow.feather, pyarrow.parquet
+    write_arrow = partial(feather.write_feather, compression="uncompressed")
+    return [
+        ("safetensors, this package", *of_package(ours)),
+        (f"safetensors {reference.__version__}", *of_package(reference)),
+        ("Arrow IPC, mapped", *of_table(write_arrow, partial(feather.read_table, memory_map=True))),
+        ("Parquet", *of_table(parquet.write_table, parquet.read_table)),
+        ("ONNX", write_onnx, read_onnx),
+        (
+            "torch.save",
+            lambda path, model: torch.save(each(torch.from_numpy, model), path),
+            lambda path, _: each(torch.Tensor.numpy, torch.load(path, weights_only=True)),
+        ),
+        (
+            "JSON (orjson)",
+            lambda path, model: path.write_bytes(orjson.dumps(model, option=orjson.OPT_SERIALIZE_NUMPY)),
+            lambda path, _: each(partial(np.array, dtype=np.float32), orjson.loads(path.read_bytes())),
+        ),
+        ("CSV", write_csv, read_csv),
+    ]
 
 
 def corrupt(_):
     """Changes each byte that is no value to each other value, and reads all arrays by their names."""
     model = {f"w{at}": np.arange(at * 4, at * 4 + 4, dtype=np.float32) for at in range(4)}
-    buffer = of_flatbuffer(model)
-    cases = {"FlatBuffers, lazy": (buffer, from_flatbuffer), "this package": (ours.numpy.save(model), from_safetensors)}
-    row("format", "changes", "an error", "the same arrays", "other arrays, without an error")
-    row(*["---"] * 5)
+    cases = {
+        "FlatBuffers, lazy": (of_flatbuffer(model), from_flatbuffer),
+        "this package": (ours.numpy.save(model), lambda file, name: ours.numpy.load(file)[name]),
+    }
+    yield "format", "changes", "an error", "the same arrays", "other arrays, without an error"
     for name, (file, read) in cases.items():
-        values = {at for array in model.values() for at in span(file, array.tobytes())}
-        outcomes = Counter()
+        begins = [file.index(array.tobytes()) for array in model.values()]
+        values = {at for begin in begins for at in range(begin, begin + 16)}
+        found = Counter()
         for at in set(range(len(file))) - values:
             for value in set(range(256)) - {file[at]}:
-                changed = bytearray(file)
-                changed[at] = value
-                outcomes[outcome(read, bytes(changed), model)] += 1
-        row(name, f"{outcomes.total():,}", *(f"{outcomes[end]:,}" for end in ("error", "same", "other")))
-
-
-def span(file, values):
-    """Returns the positions of these bytes in a file."""
-    begin = file.index(values)
-    return range(begin, begin + len(values))
+                found[outcome(read, file[:at] + bytes([value]) + file[at + 1 :], model)] += 1
+        yield name, *(f"{count:,}" for count in (found.total(), found["error"], found["same"], found["other"]))
 
 
 def outcome(read, file, model):
@@ -199,20 +185,18 @@ def of_flatbuffer(model):
     import flatbuffers
 
     builder = flatbuffers.Builder(0)
-    tables = []
-    for name, array in model.items():
-        text, values = builder.CreateString(name), builder.CreateNumpyVector(array)
-        builder.StartObject(2)
-        builder.PrependUOffsetTRelativeSlot(0, text, 0)
-        builder.PrependUOffsetTRelativeSlot(1, values, 0)
-        tables.append(builder.EndObject())
+
+    def table(*fields):
+        builder.StartObject(len(fields))
+        for slot, field in enumerate(fields):
+            builder.PrependUOffsetTRelativeSlot(slot, field, 0)
+        return builder.EndObject()
+
+    tables = [table(builder.CreateString(name), builder.CreateNumpyVector(array)) for name, array in model.items()]
     builder.StartVector(4, len(tables), 4)
     for each in reversed(tables):
         builder.PrependUOffsetTRelative(each)
-    tensors = builder.EndVector()
-    builder.StartObject(1)
-    builder.PrependUOffsetTRelativeSlot(0, tensors, 0)
-    builder.Finish(builder.EndObject())
+    builder.Finish(table(builder.EndVector()))
     return bytes(builder.Output())
 
 
@@ -230,11 +214,6 @@ def from_flatbuffer(file, wanted):
     raise KeyError(wanted)
 
 
-def from_safetensors(file, wanted):
-    """Returns the array of this name."""
-    return ours.numpy.load(file)[wanted]
-
-
 def sparse(directory):
     """Opens a file of 1,400 arrays of 100 MB each, and reads one of them."""
     spans = {f"layer.{at}.weight": (at * 10**8, (at + 1) * 10**8) for at in range(1400)}
@@ -244,69 +223,31 @@ def sparse(directory):
     with open(path, "wb") as file:
         file.write(struct.pack("<Q", len(text)) + text)
         file.truncate(8 + len(text) + 140 * 10**9)
-
-    def open_only(package):
-        with package.safe_open(path, "numpy") as file:
-            return file
-
-    def read_one(package):
-        with package.safe_open(path, "numpy") as file:
-            return file.get_tensor("layer.1000.weight")
-
-    row("package", "open", "open and read one array", "memory to open", "and to read one array")
-    row(*["---"] * 5)
+    yield "package", "open", "open and read one array", "memory to open", "and to read one array"
     for package in ours, reference:
-        times = [median([timed(run, package)[0] for _ in range(TURNS)]) for run in (open_only, read_one)]
-        used = [apart(lambda run=run: memory(run, package)) / 2**20 for run in (open_only, read_one)]
-        row(package.__name__, *times, *(f"{size:.1f} MiB" for size in used))
-
-
-def memory(run, *args):
-    """Returns how much memory a call needs at most above what this process has."""
-    Path("/proc/self/clear_refs").write_text("5", "ascii")
-    before = peak()
-    run(*args)
-    return peak() - before
-
-
-def apart(run):
-    """Returns the number that a function returns in a process of its own."""
-    reader, writer = os.pipe()
-    child = os.fork()
-    if child == 0:
-        os.write(writer, struct.pack("d", run()))
-        os._exit(0)
-    os.waitpid(child, 0)
-    return struct.unpack("d", os.read(reader, 8))[0]
-
-
-def peak():
-    """Returns the largest resident memory of this process so far, in bytes."""
-    with open("/proc/self/status", encoding="ascii") as file:
-        return next(int(line.split()[1]) * 1024 for line in file if line.startswith("VmHWM"))
+        cases = [(arrays_of, package, path, names) for names in ([], ["layer.1000.weight"])]
+        times = [median([timed(*case)[0] for _ in range(TURNS)]) for case in cases]
+        used = [apart(*case)[1] - apart(int)[1] for case in cases]
+        yield package.__name__, *times, *(f"{size / 2**20:.1f} MiB" for size in used)
 
 
 def latency(_):
     """Reads the network of the digits by name, and computes it once."""
     path = Path(__file__).parents[1] / "firmware/app/models/digits-f16.safetensors"
+    names = [f"fc{at}.{part}" for at in range(1, 5) for part in ("weight", "bias")]
 
     def predict(package):
-        with package.safe_open(path, "numpy") as file:
-            layers = [(file.get_tensor(f"fc{at}.weight"), file.get_tensor(f"fc{at}.bias")) for at in range(1, 5)]
+        arrays = arrays_of(package, path, names)
         values = np.ones(64, np.float32)
-        for weight, bias in layers:
-            values = np.maximum(weight.astype(np.float32) @ values + bias.astype(np.float32), 0)
-        return values
+        for at in range(1, 5):
+            weight, bias = (arrays[f"fc{at}.{part}"].astype(np.float32) for part in ("weight", "bias"))
+            values = np.maximum(weight @ values + bias, 0)
 
-    row("package", "p50", "p99")
-    row(*["---"] * 3)
-    times = {package: [] for package in (ours, reference)}
-    for _ in range(3000):
-        for package, found in times.items():
-            found.append(timed(predict, package)[0])
-    for package, found in times.items():
-        p50, p99 = statistics.quantiles(found, n=100)[49::49]
-        row(package.__name__, f"{p50 * 1e6:,.0f} µs", f"{p99 * 1e6:,.0f} µs")
+    yield "package", "p50", "p99"
+    turns = [[timed(predict, package)[0] for package in (ours, reference)] for _ in range(3000)]
+    for package, times in zip((ours, reference), zip(*turns)):
+        p50, p99 = statistics.quantiles(times, n=100)[49::49]
+        yield package.__name__, f"{p50 * 1e6:,.0f} µs", f"{p99 * 1e6:,.0f} µs"
 
 
 #: Maps $2 by the package $1, adds up all arrays, says so, and waits.
@@ -326,85 +267,74 @@ def shared(directory):
     path = directory / "shared.safetensors"
     part = np.ones((1024, 4096), np.float32)
     ours.numpy.save_file({f"layer.{at}.weight": part for at in range(64)}, path)
-    row("package", "8 processes: time", "memory of all, shared pages once", "8 threads: time")
-    row(*["---"] * 4)
-    for package in ours, reference:
+
+    def threads(package):
+        with package.safe_open(path, "numpy") as file, ThreadPoolExecutor(8) as pool:
+            return sum(pool.map(lambda name: float(file.get_tensor(name).sum()), file.keys()))
+
+    def processes(package):
         words = [sys.executable, "-c", READER, package.__name__, path]
-        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-        start = time.perf_counter()
-        readers = [subprocess.Popen(words, **pipes) for _ in range(8)]
+        readers = [subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) for _ in range(8)]
         assert all(float(reader.stdout.readline()) == 64 * part.size for reader in readers)
-        took = time.perf_counter() - start
-        used = sum(pss(reader.pid) for reader in readers)
+        return readers
+
+    yield "package", "8 processes: time", "memory of all, shared pages once", "8 threads: time"
+    for package in ours, reference:
+        took, readers = timed(processes, package)
+        # Pages that several processes map count in part.
+        rollups = [Path(f"/proc/{reader.pid}/smaps_rollup").read_text("ascii") for reader in readers]
+        used = sum(int(re.search(r"\nPss: +(\d+)", rollup)[1]) for rollup in rollups)
         for reader in readers:
             reader.communicate()
-        row(package.__name__, f"{took:.2f} s", f"{used / 2**20:,.0f} MiB", f"{threads(package, path):.2f} s")
-
-
-def threads(package, path):
-    """Returns how long 8 threads take to add up all arrays of one open file."""
-
-    def add_up(file, names):
-        return sum(float(file.get_tensor(name).sum()) for name in names)
-
-    start = time.perf_counter()
-    with package.safe_open(path, "numpy") as file, ThreadPoolExecutor(8) as pool:
-        names = list(file.keys())
-        list(pool.map(lambda at: add_up(file, names[at::8]), range(8)))
-    return time.perf_counter() - start
-
-
-def pss(process):
-    """Returns the memory of a process in bytes; pages that several map count in part."""
-    with open(f"/proc/{process}/smaps_rollup", encoding="ascii") as file:
-        return next(int(line.split()[1]) * 1024 for line in file if line.startswith("Pss:"))
+        by_threads, found = timed(threads, package)
+        assert found == 64 * part.size
+        yield package.__name__, f"{took:.2f} s", f"{used / 1024:,.0f} MiB", f"{by_threads:.2f} s"
 
 
 def slow(directory):
     """Reads arrays of a model of 256 MiB on a throttled disk that has not read them yet."""
     image, disk, group = directory / "image", directory / "disk", Path("/sys/fs/cgroup/blkio/figures")
-    subprocess.run(["truncate", "--size=400M", image], check=True)
-    subprocess.run(["mkfs.ext4", "-q", image], check=True)
     disk.mkdir()
-    subprocess.run(["mount", "-o", "loop", image, disk], check=True)
-    group.mkdir(exist_ok=True)
-    try:
-        device = os.stat(disk).st_dev
-        limit = f"{os.major(device)}:{os.minor(device)} {20 * 10**6}"
-        (group / "blkio.throttle.read_bps_device").write_text(limit, "ascii")
-        rows = np.ones((1024, 1024), np.float32)
-        ours.numpy.save_file({f"layer.{at}.weight": rows for at in range(64)}, disk / "model")
-        row("what is read", "mapped", "read")
-        row(*["---"] * 3)
-        for what, part in ("6 arrays of 4 MiB", np.s_[:]), ("16 columns of 6 arrays, 384 KiB", np.s_[:, 64:80]):
-            row(what, *(median([throttled(group, disk, backend, part) for _ in range(3)]) for backend in ("mmap", "pread")))
-    finally:
-        subprocess.run(["umount", disk], check=True)
-        group.rmdir()
+    for command in f"truncate --size=400M {image}", f"mkfs.ext4 -q {image}", f"mount -o loop {image} {disk}":
+        subprocess.run(command.split(), check=True)
 
-
-def throttled(group, disk, backend, part):
-    """Returns how long a process of the group takes, whose file is not in the page cache."""
-    Path("/proc/sys/vm/drop_caches").write_text("1", "ascii")
-
-    def read():
+    def read(backend, part):
         (group / "cgroup.procs").write_text("0", "ascii")
         with ours.safe_open(disk / "model", "numpy", backend=backend) as file:
             for at in range(0, 60, 10):
                 file.get_slice(f"layer.{at}.weight")[part].sum()
 
-    return apart(lambda: timed(read)[0])
+    def throttled(*args):
+        Path("/proc/sys/vm/drop_caches").write_text("1", "ascii")
+        return apart(read, *args)[0]
+
+    try:
+        group.mkdir(exist_ok=True)
+        device = os.stat(disk).st_dev
+        limit = f"{os.major(device)}:{os.minor(device)} {20 * 10**6}"
+        (group / "blkio.throttle.read_bps_device").write_text(limit, "ascii")
+        rows = np.ones((1024, 1024), np.float32)
+        ours.numpy.save_file({f"layer.{at}.weight": rows for at in range(64)}, disk / "model")
+        yield "what is read", "mapped", "read"
+        for what, part in ("6 arrays of 4 MiB", np.s_[:]), ("16 columns of 6 arrays, 384 KiB", np.s_[:, 64:80]):
+            yield what, *(median([throttled(backend, part) for _ in range(3)]) for backend in ("mmap", "pread"))
+    finally:
+        subprocess.run(["umount", disk], check=True)
+        group.rmdir()
 
 
 PARTS = {part.__name__: part for part in (formats, corrupt, sparse, latency, shared, slow)}
 
 
 def main(names):
-    """Measures these parts, or all."""
+    """Measures these parts, or all. The first row of a part is the head of its table."""
     for name in names or PARTS:
         with tempfile.TemporaryDirectory() as directory:
             print(f"\n{PARTS[name].__doc__}\n")
-            PARTS[name](Path(directory))
+            for at, row in enumerate(PARTS[name](Path(directory))):
+                print("|", " | ".join(row), "|", flush=True)
+                if at == 0:
+                    print("|", " | ".join(["---"] * len(row)), "|")
 
 
 if __name__ == "__main__":
