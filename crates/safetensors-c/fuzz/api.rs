@@ -470,13 +470,12 @@ impl Fuzz {
     unsafe fn new() -> Self {
         let models = [(); 2].map(|()| Opened { model: lend(1), device: null_mut(), is_open: false });
         let mut fuzz = Self { known: vec![], is_valid: false, plain: lend(1), models };
-        let (this, window, storage) = ((&raw mut fuzz).cast(), lend(WINDOW), in_memory(file()));
+        let (window, storage) = (lend(WINDOW), in_memory(file()));
         let status = sft_open(fuzz.plain, &storage, null(), null_mut(), 0, window, WINDOW, report());
         fuzz.is_valid = succeeded(status, 0);
         if fuzz.is_valid {
-            let name = lend(WINDOW);
-            let status =
-                sft_for_each(fuzz.plain, Some(remember), this, name, WINDOW, window, WINDOW, report());
+            let (plain, name, this) = (fuzz.plain, lend(WINDOW), (&raw mut fuzz).cast());
+            let status = sft_for_each(plain, Some(remember), this, name, WINDOW, window, WINDOW, report());
             succeeded(status, 0);
         }
         fuzz
