@@ -2,6 +2,7 @@
 //! flash that is awaited. Each operation with faults and drops at every call is in `faults`, where both forms
 //! of the library are tested by one text.
 
+mod ahead;
 mod dropped;
 mod futures;
 mod recording;

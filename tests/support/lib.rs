@@ -5,6 +5,7 @@
 #[cfg(feature = "oracle")]
 pub mod agreement;
 pub mod apis;
+pub mod clock;
 pub mod contents;
 pub mod context;
 pub mod dictionary;

@@ -60,7 +60,7 @@ use crate::validate::{Summary, Validator};
 #[derive(Debug)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Model<S> {
-    source: S,
+    pub(super) source: S,
     header: ValidHeader,
 }
 

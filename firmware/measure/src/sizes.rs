@@ -103,12 +103,14 @@ at_most! {
 #[cfg(feature = "panics")]
 mod asynchronous {
     use super::POINTER;
-    use embedded_safetensors::asynch::{Model, Seekable, SliceReader, TensorReader, Values};
+    use embedded_safetensors::asynch::{Model, ReadAhead, Seekable, SliceReader, TensorReader, Values};
     use embedded_safetensors::reader::Sliced;
+    use embedded_safetensors::tensor::TensorInfo;
     use embedded_safetensors::values::dtypes::Rounded;
 
     at_most! {
         Model<()>: 24,
+        ReadAhead<'_, (), TensorInfo>: 64,
         Seekable<()>: 16,
         TensorReader<'_, &mut ()>: 72,
         SliceReader<&mut ()>: 328 + POINTER,

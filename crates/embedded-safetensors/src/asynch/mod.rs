@@ -14,6 +14,8 @@
 //!   [`read_at`](TensorReader::read_at) or `read`: the reader is unchanged. Repeat the call; bytes that
 //!   were read already are read again.
 //! * a read of [`Values`] or a [`SliceReader`]: the reader is unchanged. Repeat the call.
+//! * [`ReadAhead::for_each`]: the parts whose closure has returned are used. Repeat the call; it begins with
+//!   the next part.
 //! * a call of a [`Writer`]: the bytes that the sink has taken are counted. For the others, see how the
 //!   sink treats its own dropped futures. Get the position from [`Writer::position`] or
 //!   [`next_tensor`](Writer::next_tensor), and write from there on.
@@ -22,11 +24,11 @@
 //! never polled has done nothing.
 //!
 //! # Memory
-//! A future holds what the blocking call has on its stack, and the futures of the storage. Without the
-//! latter, it takes on a 32-bit target at most 600 bytes for a [`Model`], 100 for a [`TensorReader`], 176
-//! for [`Values`], and 440 for a [`SliceReader`] or the values of a slice. One
-//! that computes a [sum](crate::integrity) takes at most 600 bytes for a model and 200 for a tensor, and
-//! twice the size of the sum.
+//! A future holds what the blocking call has on its stack, and the futures of the storage and of your
+//! closure. Without these, it takes on a 32-bit target at most 600 bytes for a [`Model`], 100 for a
+//! [`TensorReader`], 176 for [`Values`], 440 for a [`SliceReader`] or the values of a slice, and 320 for a
+//! [`ReadAhead`]. One that computes a [sum](crate::integrity) takes at most 600 bytes for a model and 200 for
+//! a tensor, and twice the size of the sum.
 //!
 //! # Panics
 //! As with every `async fn`, a future panics if it is polled again after it has completed. Executors do not
@@ -41,6 +43,7 @@
 // imports from `super` are here.
 #![allow(clippy::duplicate_mod)]
 
+mod ahead;
 #[path = "../integrity/feed.rs"]
 mod feed;
 #[path = "../model.rs"]
@@ -80,6 +83,7 @@ use feed::feed;
 use recording::{Units, write_first};
 use write_at::{invalidate, write_full};
 
+pub use ahead::{Part, ReadAhead};
 pub use model::Model;
 #[cfg(feature = "embedded-storage-async")]
 pub use nor::NorFile;

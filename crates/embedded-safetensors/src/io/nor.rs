@@ -5,9 +5,7 @@ use super::{ReadAt, WriteAt, form};
 use crate::error::ErrorKind;
 use crate::io::nor_error::NorError;
 use crate::io::{FileLen, WriteError};
-use crate::util::bytes::{copy, low_u32};
-use core::cell::Cell;
-use core::cmp::Ordering;
+use crate::util::bytes::{copy, low_u32, move_within};
 use core::ops::Range;
 
 /// The largest read unit of any known flash.
@@ -189,19 +187,6 @@ impl<F: ReadNorFlash> ReadAt for NorFile<F> {
 
     async fn file_len(&mut self) -> Result<FileLen, Self::Error> {
         Ok(self.file_len)
-    }
-}
-
-/// Moves bytes, unless they are in place. `copy_within` would link 1.6 KB of `memmove`.
-fn move_within(memory: &mut [u8], from: usize, to: usize, len: usize) {
-    let bytes = Cell::from_mut(memory).as_slice_of_cells();
-    let part = |at: usize| bytes.get(at..at.saturating_add(len)).unwrap_or_default().iter();
-    let pairs = part(from).zip(part(to));
-    let copy = |(from, to): (&Cell<u8>, &Cell<u8>)| to.set(from.get());
-    match from.cmp(&to) {
-        Ordering::Less => pairs.rev().for_each(copy),
-        Ordering::Equal => {}
-        Ordering::Greater => pairs.for_each(copy),
     }
 }
 

@@ -182,6 +182,21 @@ impl Contiguous {
         Self::new(tensor, 0, values_in(tensor.dtype(), tensor.len()))
     }
 
+    /// Returns the bytes of a tensor, as elements.
+    #[cfg(feature = "embedded-io-async")]
+    pub(crate) fn bytes(tensor: &Span) -> Self {
+        Self { dtype: Dtype::U8, ..Self::new(tensor, 0, tensor.len()) }
+    }
+
+    /// Returns how many elements a row has; 1 in a scalar.
+    ///
+    /// # Errors
+    /// [`ErrorKind::OutsideTensor`] when these are the dimensions of another tensor.
+    #[cfg(feature = "embedded-io-async")]
+    pub(crate) fn row_len(tensor: &Span, dims: &[u64]) -> Result<u64, Error> {
+        if dims.is_empty() { Ok(1) } else { Ok(Matrix::new(tensor, dims)?.row_len) }
+    }
+
     /// Returns one row of a tensor.
     ///
     /// # Errors

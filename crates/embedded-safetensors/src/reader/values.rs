@@ -1,14 +1,14 @@
 //! Reads the elements of a tensor as values of the caller's type.
 
 use super::{ReadAt, form, read_part};
-use crate::dtype::{Dtype, DtypeSet};
+use crate::dtype::Dtype;
 use crate::error::{Error, ErrorKind};
 use crate::io::ReadError;
 use crate::reader::region::sealed::{Block, Run};
 use crate::reader::region::{Contiguous, Region, Until};
 use crate::util::bytes::{front, low_usize};
 use crate::values::convert::{Conversion, Element};
-use crate::values::dtypes::{Dtypes, Lossless, One, Rounded};
+use crate::values::dtypes::{Dtypes, Lossless, One, Rounded, check_dtype};
 use crate::values::native::bytes_of_mut;
 use core::marker::PhantomData;
 #[cfg(feature = "std")]
@@ -72,11 +72,7 @@ impl<S: ReadAt, R: Region, D: Dtypes> Values<S, R, D> {
     /// # Errors
     /// [`ErrorKind::DtypeMismatch`] when the tensor has another dtype, at its first byte.
     pub fn of<O: One>(self, _: O) -> Result<Values<S, R, O>, Error> {
-        let (found, asked) = (self.dtype(), DtypeSet::of(&[O::DTYPE]));
-        if found != O::DTYPE {
-            let kind = ErrorKind::DtypeMismatch { query: None, found, asked };
-            return Err(kind.at(self.region.start()));
-        }
+        check_dtype::<O>(self.dtype(), self.region.start())?;
         Ok(Values { source: self.source, region: self.region, dtypes: PhantomData })
     }
 

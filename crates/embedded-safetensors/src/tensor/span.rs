@@ -83,6 +83,12 @@ impl Span {
         self.dtype
     }
 
+    /// Returns the length of the smallest group of whole elements.
+    #[cfg(feature = "embedded-io-async")]
+    pub(crate) const fn unit(&self) -> u8 {
+        self.unit
+    }
+
     pub(crate) const fn len(&self) -> u64 {
         self.len
     }

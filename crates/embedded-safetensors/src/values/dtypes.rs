@@ -16,7 +16,8 @@
 //! ```
 
 use super::convert::Loss;
-use crate::dtype::Dtype;
+use crate::dtype::{Dtype, DtypeSet};
+use crate::error::{Error, ErrorKind};
 
 /// The dtypes that [`Values`](crate::reader::Values) reads: [`Lossless`], [`Rounded`], or one of the types
 /// in this module that are named like a dtype. There are no others.
@@ -28,6 +29,14 @@ impl<D: sealed::Dtypes> Dtypes for D {}
 pub trait One: Dtypes {
     /// The dtype.
     const DTYPE: Dtype;
+}
+
+/// # Errors
+/// [`ErrorKind::DtypeMismatch`] unless it is this dtype.
+pub(crate) fn check_dtype<O: One>(found: Dtype, at: u64) -> Result<(), Error> {
+    let asked = DtypeSet::of(&[O::DTYPE]);
+    let kind = ErrorKind::DtypeMismatch { query: None, found, asked };
+    if found == O::DTYPE { Ok(()) } else { Err(kind.at(at)) }
 }
 
 /// All dtypes that convert without loss.

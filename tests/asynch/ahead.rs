@@ -1,0 +1,294 @@
+//! Tensors that are read while parts of them are used: how long it takes, and that nothing is lost or used
+//! twice.
+
+use std::cell::RefCell;
+use std::fmt::Debug;
+
+use embedded_safetensors::asynch::{Model, NorFile, ReadAt};
+use embedded_safetensors::{
+    Dtype, ErrorKind, ReadError, query::Query, tensor::DtypeSet, values::dtypes::F32,
+};
+use support::clock::{Clock, Timed};
+use support::context::Context;
+use support::executor::{drop_at, finish, wait};
+use support::file::with_tensors;
+use support::mock::{Failure, Plan, Reads, Storage};
+use support::random::Random;
+use support::share;
+use support::waiting::{Waiting, Waits};
+
+/// Returns a file of three tensors of any bytes. Its data begins at a multiple of 512.
+fn file_of(tensors: &[(Dtype, Vec<u64>); 3], random: &mut Random) -> Vec<u8> {
+    let tensors: Vec<_> = NAMES
+        .into_iter()
+        .zip(tensors)
+        .map(|(name, (dtype, dims))| {
+            let bits = dims.iter().product::<u64>() * u64::from(dtype.bits());
+            (name, *dtype, dims, random.bytes(usize::try_from(bits / 8).expect("small")))
+        })
+        .collect();
+    let mut file = with_tensors(&tensors);
+    let header_end = 8 + usize::try_from(u64::from_le_bytes(*file.first_chunk().unwrap())).unwrap();
+    let data_start = header_end.next_multiple_of(512);
+    file.splice(header_end..header_end, vec![b' '; data_start - header_end]);
+    file[..8].copy_from_slice(&(data_start as u64 - 8).to_le_bytes());
+    file
+}
+
+const NAMES: [&str; 3] = ["a", "b", "c"];
+
+/// Opens a model and finds its tensors.
+async fn open<S: ReadAt>(source: S) -> Result<(Model<S>, [Query<'static>; 3]), ReadError<S::Error>> {
+    let mut queries = NAMES.map(Query::required);
+    let model = Model::open_with(source, &mut queries, &mut [0; 512]).await?;
+    Ok((model, queries))
+}
+
+/// A file in storage, and what is done with each of its values.
+#[derive(Clone, Copy, Debug)]
+struct Work {
+    /// Nanoseconds of a command, bytes per second, and bytes of a unit.
+    storage: (u64, u64, usize),
+    dtype: Dtype,
+    columns: u64,
+    /// Nanoseconds.
+    of_value: u64,
+    /// Whether something is awaited after each row.
+    yields: bool,
+}
+
+/// The time that reading and computing takes, the bytes that are read, and the parts.
+type Cost = (u64, u64, u64);
+
+impl Work {
+    fn cost(self, file: &[u8]) -> Cost {
+        fn storage<'f, const UNIT: usize>(work: Work, file: &'f [u8], clock: &'f Clock) -> Timed<'f, UNIT> {
+            let (latency, rate, _) = work.storage;
+            Timed { file, clock, latency, rate }
+        }
+        let clock = &Clock::default();
+        match self.storage.2 {
+            1 => self.run(clock, NorFile::new(storage::<1>(self, file, clock))),
+            4 => self.run(clock, NorFile::new(storage::<4>(self, file, clock))),
+            32 => self.run(clock, NorFile::new(storage::<32>(self, file, clock))),
+            _ => self.run(clock, storage::<512>(self, file, clock)),
+        }
+    }
+
+    fn run(self, clock: &Clock, source: impl ReadAt<Error: Debug>) -> Cost {
+        let (mut model, layers) = clock.time(open(source)).1.expect("valid");
+        let len = 8192 * 8 / usize::from(self.dtype.bits());
+        let (mut a, mut b, mut parts) = (vec![0.0_f32; len], vec![0.0_f32; len], 0);
+        let ahead = model.read_ahead(&layers).and_then(|ahead| ahead.in_units(self.storage.2));
+        let before = clock.read.get();
+        let (time, outcome) = clock.time(ahead.expect("found").for_each([&mut a, &mut b], async |part| {
+            parts += 1;
+            assert!((part.values.len() as u64).is_multiple_of(self.columns), "whole rows");
+            for row in part.values.chunks(usize::try_from(self.columns).unwrap()) {
+                clock.compute(row.len() as u64 * self.of_value);
+                if self.yields {
+                    clock.wait(0).await;
+                }
+            }
+        }));
+        outcome.expect("readable");
+        (time, clock.read.get() - before, parts)
+    }
+}
+
+/// Within 5 %. Reading is the same reads without computing.
+#[test]
+fn time_is_the_longer_one_of_reading_and_computing() {
+    let cards = [(400_000, 1_670_000, 512), (100_000, 8_390_000, 512)];
+    let chips = [1, 4, 32].map(|unit| (2_000, 40_000_000, unit));
+    for (dtype, columns) in [(Dtype::F32, 256), (Dtype::F32, 250), (Dtype::I8, 512), (Dtype::I8, 250)] {
+        let rows = if dtype == Dtype::I8 { 800 } else { 200 };
+        let tensors = [rows, 0, rows].map(|rows| (dtype, vec![rows, columns]));
+        let mut file = file_of(&tensors, &mut Random::new(0));
+        file.resize(file.len().next_multiple_of(512), 0);
+        for storage in cards.into_iter().chain(chips) {
+            let work = Work { storage, dtype, columns, of_value: 0, yields: false };
+            let (reading, bytes, parts) = work.cost(&file);
+            assert!(parts >= 40 && bytes * 10 <= file.len() as u64 * 11, "{work:?}: {bytes}, {parts}");
+            let values = 2 * rows * columns;
+            if columns.is_multiple_of(256) {
+                let bytes = values * u64::from(dtype.bits()) / 8;
+                assert_eq!(parts, bytes / 8192, "{work:?}: all of a buffer is used");
+            }
+            for of_value in [reading / (2 * values), 2 * reading / values] {
+                for yields in [false, true] {
+                    let work = Work { of_value, yields, ..work };
+                    let (total, longer) = (work.cost(&file).0, reading.max(values * of_value));
+                    assert!(total * 100 <= longer * 105, "{work:?}: {total} ns, not {longer}");
+                }
+            }
+        }
+    }
+}
+
+/// Some of the tensors of a file, of which all are read.
+struct Reading<'q> {
+    queries: &'q [Query<'static>; 3],
+    as_bytes: bool,
+    unit: usize,
+    /// The lengths of the buffers.
+    lens: [usize; 2],
+}
+
+impl Reading<'_> {
+    /// Reads all, while futures are dropped and calls fail. Returns the bytes of each part, with its tensor
+    /// and its first value.
+    fn run<S: ReadAt<Error: Debug>>(
+        &self,
+        model: &mut Model<S>,
+        random: &mut Random,
+        before_a_call: impl Fn(&mut Random),
+    ) -> Vec<(usize, u64, Vec<u8>)> {
+        let read = RefCell::new(vec![]);
+        let keep = async |tensor: usize, first: u64, bytes: Vec<u8>| {
+            wait(1).await;
+            read.borrow_mut().push((tensor, first, bytes));
+        };
+        let ahead =
+            model.read_ahead(self.queries).and_then(|ahead| ahead.in_units(self.unit)).expect("found");
+        let [mut a, mut b] = self.lens.map(|len| vec![0.0_f64; len]);
+        let [mut c, mut d] = self.lens.map(|len| vec![0; len]);
+        let (mut values, mut bytes) = match self.as_bytes {
+            true => (None, Some(ahead.as_bytes())),
+            false => (Some(ahead.rounded()), None),
+        };
+        loop {
+            before_a_call(random);
+            let last = random.below(30);
+            let outcome = match (&mut values, &mut bytes) {
+                (Some(ahead), _) => drop_at(
+                    last,
+                    ahead.for_each([&mut a, &mut b], async |part| {
+                        let bytes = part.values.iter().flat_map(|value| value.to_le_bytes()).collect();
+                        keep(part.tensor, part.first, bytes).await;
+                    }),
+                ),
+                (_, Some(ahead)) => drop_at(
+                    last,
+                    ahead.for_each([&mut c, &mut d], async |part| {
+                        keep(part.tensor, part.first, part.values.to_vec()).await;
+                    }),
+                ),
+                _ => unreachable!(),
+            };
+            match outcome {
+                Some(Ok(())) => return read.take(),
+                Some(Err(ReadError::Source(_))) | None => {}
+                Some(Err(error)) => panic!("{error:?}"),
+            }
+        }
+    }
+
+    /// Checks that each value of a tensor was used once, in order, and that parts have whole rows.
+    fn check<S: ReadAt<Error: Debug>>(
+        &self,
+        model: &mut Model<S>,
+        index: usize,
+        (dtype, dims): &(Dtype, Vec<u64>),
+        read: &[(usize, u64, Vec<u8>)],
+    ) {
+        let mut reader = model.reader(&self.queries[index]).expect("found");
+        let mut expected = vec![0; usize::try_from(reader.byte_len()).unwrap()];
+        let elements = dims[1] * dims[2];
+        let (value, row) = if self.as_bytes {
+            finish(reader.read_to_end(&mut expected)).expect("readable");
+            (1, elements * u64::from(dtype.bits()))
+        } else {
+            let mut values = reader.values().rounded();
+            let mut all = vec![0.0_f64; usize::try_from(values.len()).unwrap()];
+            finish(values.read_exact(&mut all)).expect("readable");
+            expected = all.iter().flat_map(|value| value.to_le_bytes()).collect();
+            (8, 64 * elements * if *dtype == Dtype::C64 { 2 } else { 1 })
+        };
+        let mut found: Vec<u8> = vec![];
+        for (_, first, bytes) in read.iter().filter(|(tensor, ..)| *tensor == index) {
+            assert_eq!(found.len() as u64, first * value, "each part is used once, in order");
+            found.extend(bytes);
+            if row % 8 > 0 {
+                continue;
+            }
+            let (row, len) = (row / 8, bytes.len() as u64);
+            let room = value * *self.lens.iter().min().unwrap() as u64 - 15;
+            let (in_row, left) = (first * value % row, expected.len() as u64 - first * value);
+            if in_row > 0 || row > room {
+                assert!(in_row + len <= row || len.is_multiple_of(row), "a part of one row");
+                continue;
+            }
+            let rows = (room.saturating_sub(2 * self.unit as u64) / row).max(1);
+            assert!(len.is_multiple_of(row) && len >= left.min(rows * row), "whole rows that fit: {len}");
+        }
+        assert!(found == expected, "{index}: {dtype} {dims:?}");
+    }
+}
+
+#[test]
+fn nothing_is_lost_or_used_twice() {
+    for seed in 0..share::of(4000) {
+        let _context = Context(|| format!("seed {seed}"));
+        let random = &mut Random::new(seed);
+        let tensors = [(); 3].map(|()| {
+            let dtype = random.pick(Dtype::ALL);
+            let dims = [random.pick(&[0, 4, 8]), random.below(5), random.below(9)].map(|dim| dim as u64);
+            (dtype, dims.to_vec())
+        });
+        let mut file = file_of(&tensors, random);
+        let [a, b] = [(); 2].map(|()| 23 + random.below(40));
+        let (as_bytes, unit, lens) = (random.percent(50), 1 << random.below(7), [a, b]);
+        if random.percent(50) {
+            file.resize(file.len().next_multiple_of(32), 0);
+            let clock = &Clock::default();
+            let flash = Timed::<32> { file: &file, clock, latency: 0, rate: u64::MAX };
+            let (mut model, queries) = finish(open(NorFile::new(flash))).expect("valid");
+            let reading = Reading { queries: &queries, as_bytes, unit, lens };
+            let read = reading.run(&mut model, random, |_| {});
+            tensors.iter().enumerate().for_each(|(index, it)| reading.check(&mut model, index, it, &read));
+            continue;
+        }
+        let waits = Waits { before: random.below(2), after: random.below(2) };
+        let storage = Storage::new(&file, Plan::default());
+        let (mut model, queries) = finish(open(Waiting::new(&storage, waits))).expect("valid");
+        let reading = Reading { queries: &queries, as_bytes, unit, lens };
+        let read = reading.run(&mut model, random, |random| {
+            let failure = Some(Failure::Once(random.below(20) as u64));
+            let reads = Reads::Random(random.number());
+            storage.set_plan(Plan { failure, reads, ..Plan::default() });
+        });
+        storage.set_plan(Plan::default());
+        tensors.iter().enumerate().for_each(|(index, it)| reading.check(&mut model, index, it, &read));
+    }
+}
+
+#[test]
+fn errors_come_before_anything_is_read() {
+    let tensors = [(Dtype::F32, vec![3, 5]), (Dtype::I8, vec![4]), (Dtype::F64, vec![2])];
+    let file = file_of(&tensors, &mut Random::new(0));
+    let storage = Storage::new(&file, Plan::default());
+    let waits = Waits { before: 0, after: 0 };
+    let (mut model, queries) = finish(open(Waiting::new(&storage, waits))).expect("valid");
+    let (mut a, mut b, calls) = ([0.0_f32; 15], [0.0_f32; 15], storage.counts());
+    let lossy = ErrorKind::Lossy { from: Dtype::F64, to: Dtype::F32 };
+    let mut ahead = model.read_ahead(&queries).expect("found");
+    let pass = ahead.for_each([&mut a, &mut b], async |_| panic!("nothing is read"));
+    assert_eq!(finish(pass), Err(lossy.at(512 + 64).into()));
+    let narrow = ErrorKind::BufferLength { needed: 8, capacity: 4 };
+    let mut ahead = ahead.rounded();
+    let pass = ahead.for_each([&mut a, &mut b[..1]], async |_| panic!("nothing is read"));
+    assert_eq!(finish(pass), Err(narrow.at(512 + 64).into()));
+    assert_eq!(ahead.in_units(12).map(drop), Err(ErrorKind::Block { asked: 12 }.at(512)));
+    let (found, asked) = (Dtype::I8, DtypeSet::of(&[Dtype::F32]));
+    let mismatch = ErrorKind::DtypeMismatch { query: None, found, asked }.at(512 + 60);
+    assert_eq!(model.read_ahead(&queries).and_then(|ahead| ahead.of(F32)).map(drop), Err(mismatch));
+    let unknown = [Query::required("a"), Query::required("d")];
+    assert_eq!(model.read_ahead(&unknown).map(drop), Err(ErrorKind::NotFound { query: None }.at(0)));
+    assert_eq!(storage.counts(), calls);
+    let mut ahead = model.read_ahead(&queries[..1]).and_then(|ahead| ahead.of(F32)).expect("all are F32");
+    let mut values = vec![];
+    let pass = ahead.for_each([&mut a, &mut b], async |part| values.extend_from_slice(part.values));
+    finish(pass).expect("readable");
+    assert!(file[512..572].iter().copied().eq(values.iter().flat_map(|value| value.to_le_bytes())));
+}
