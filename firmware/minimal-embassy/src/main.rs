@@ -1,5 +1,5 @@
 //! A model in flash that is read asynchronously: while a task awaits the flash, other tasks run. Opening it
-//! validates it, through a window of 256 bytes, and its sum is verified. The weights are read row by row.
+//! validates it, through a window of 256 bytes, and its sum is verified. A row is read while one is used.
 //!
 //! For your board, replace `flash.rs` by your HAL's flash driver (any async `ReadNorFlash`), `NorFile::new`
 //! by `NorFile::partition` with the offsets of the model. For your model, change `TENSORS` and `run`.
@@ -8,6 +8,7 @@
 
 mod flash;
 
+use core::slice;
 use core::sync::atomic::{AtomicU32, Ordering};
 use cortex_m_semihosting::{debug, hprintln};
 use embassy_executor::Spawner;
@@ -63,13 +64,17 @@ async fn run<F: ReadNorFlash>(flash: F) -> Result<[f32; 3], ReadError<NorError<F
     let mut model = Model::open_with(NorFile::new(flash), &mut tensors, &mut window).await?;
     model.verify_embedded(Sha256::new(), &mut window).await?; // one flipped bit in a weight is an error
     let [weight, scale, bias] = &tensors;
-    let (mut row, mut scales, mut outputs) = ([0.0; 8], [0.0; 3], [0.0; 3]);
+    let (mut scales, mut outputs) = ([0.0; 3], [0.0; 3]);
     model.reader(scale)?.values().read_exact(&mut scales).await?;
     model.reader(bias)?.values().read_exact(&mut outputs).await?;
-    let mut rows = model.reader(weight)?.rows(0..3)?;
-    for (output, scale) in outputs.iter_mut().zip(scales) {
-        rows.read_exact(&mut row).await?; // I8 in flash, `f32` in `row`
-        *output += scale * row.iter().zip(INPUTS).map(|(weight, input)| weight * input).sum::<f32>();
-    }
+    let (mut one, mut other) = ([0.0; 8], [0.0; 8]); // one is read while the other is used
+    let (mut rows, mut sums) = (model.read_ahead(slice::from_ref(weight))?, outputs.iter_mut().zip(scales));
+    rows.for_each([&mut one, &mut other], async |part| {
+        for (row, (output, scale)) in part.values.chunks(8).zip(&mut sums) {
+            let products = row.iter().zip(INPUTS).map(|(weight, input)| weight * input); // I8 in flash
+            *output += scale * products.sum::<f32>();
+        }
+    })
+    .await?;
     Ok(outputs)
 }
