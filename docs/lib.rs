@@ -24,6 +24,7 @@ pages! {
     aprender = "src/aprender.md";
     integrity = "src/integrity.md";
     asynch = "src/async.md";
+    reading_ahead = "src/reading-ahead.md";
     desktop_files = "src/desktop-files.md";
     remote = "src/remote.md";
     writing = "src/writing.md";
