@@ -4,9 +4,6 @@ use crate::case::{
     At, Case, bad, bytes, entry, joined, json, members, metadata, ok, shape, tensors, unknown,
 };
 
-const NAME: &str = "name.duplicate";
-const KEY: &str = "metadata.duplicate";
-
 /// Returns a case with an out-of-range number in a skipped member; the tensors are those of the plain entry.
 const fn too_large(id: &'static str, number: &'static str, reason: &'static str) -> Case {
     let twin = r#"{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1],"x":0}}"#;
@@ -15,29 +12,29 @@ const fn too_large(id: &'static str, number: &'static str, reason: &'static str)
 
 #[rustfmt::skip] // One case, one or two lines.
 pub const DEVIATIONS: &[Case] = &[
-    bad("d1-empty-then-full", "name-2", NAME, joined!(r#""a":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}"#, r#"¦"a":{"dtype":"U8","shape":[4],"data_offsets":[0,4]}"#).data(4),
+    bad("d1-empty-then-full", "name-2", "name.duplicate", joined!(r#""a":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}"#, r#"¦"a":{"dtype":"U8","shape":[4],"data_offsets":[0,4]}"#).data(4),
         "A name twice, first empty, then with the data: the reference takes the last one.").deviates("D1").flags(&["duplicate-keys"]),
-    bad("d1-full-then-empty", "name-2", NAME, joined!(r#""a":{"dtype":"U8","shape":[4],"data_offsets":[0,4]}"#, r#""b":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}"#, r#"¦"b":{"dtype":"U8","shape":[0],"data_offsets":[4,4]}"#).data(4),
+    bad("d1-full-then-empty", "name-2", "name.duplicate", joined!(r#""a":{"dtype":"U8","shape":[4],"data_offsets":[0,4]}"#, r#""b":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}"#, r#"¦"b":{"dtype":"U8","shape":[0],"data_offsets":[4,4]}"#).data(4),
         "An empty tensor twice, at the start and at the end of the data.").deviates("D1").flags(&["duplicate-keys", "empty-tensor"]),
-    bad("d1-same-empty", "name-2", NAME, joined!(r#""a":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}"#, r#"¦"a":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}"#),
+    bad("d1-same-empty", "name-2", "name.duplicate", joined!(r#""a":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}"#, r#"¦"a":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}"#),
         "The same empty tensor twice, word for word.").deviates("D1").flags(&["duplicate-keys", "empty-tensor"]),
-    bad("d1-other-dtype", "name-2", NAME, joined!(r#""a":{"dtype":"F16","shape":[0],"data_offsets":[0,0]}"#, r#"¦"a":{"dtype":"F32","shape":[0,2],"data_offsets":[0,0]}"#),
+    bad("d1-other-dtype", "name-2", "name.duplicate", joined!(r#""a":{"dtype":"F16","shape":[0],"data_offsets":[0,0]}"#, r#"¦"a":{"dtype":"F32","shape":[0,2],"data_offsets":[0,0]}"#),
         "A name twice, with two dtypes and shapes.").deviates("D1").flags(&["duplicate-keys", "empty-tensor"]),
-    bad("d1-escaped", "name-2", NAME, joined!(r#""a":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}"#, r#"¦"\u0061":{"dtype":"U8","shape":[2],"data_offsets":[0,2]}"#).data(2),
+    bad("d1-escaped", "name-2", "name.duplicate", joined!(r#""a":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}"#, r#"¦"\u0061":{"dtype":"U8","shape":[2],"data_offsets":[0,2]}"#).data(2),
         "A name twice, the second time in an escape.").deviates("D1").flags(&["duplicate-keys", "escaped-keys"]),
-    bad("d1-escaped-both", "name-2", NAME, joined!(r#""\u00e9":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}"#, r#"¦"\u00E9":{"dtype":"U8","shape":[2],"data_offsets":[0,2]}"#).data(2),
+    bad("d1-escaped-both", "name-2", "name.duplicate", joined!(r#""\u00e9":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}"#, r#"¦"\u00E9":{"dtype":"U8","shape":[2],"data_offsets":[0,2]}"#).data(2),
         "A name twice in escapes that differ in the case of a digit.").deviates("D1").flags(&["duplicate-keys", "escaped-keys"]),
-    bad("d1-escaped-pair", "name-2", NAME, joined!("\"\u{1f600}\":{\"dtype\":\"U8\",\"shape\":[0],\"data_offsets\":[0,0]}", r#"¦"\ud83d\ude00":{"dtype":"U8","shape":[2],"data_offsets":[0,2]}"#).data(2),
+    bad("d1-escaped-pair", "name-2", "name.duplicate", joined!("\"\u{1f600}\":{\"dtype\":\"U8\",\"shape\":[0],\"data_offsets\":[0,0]}", r#"¦"\ud83d\ude00":{"dtype":"U8","shape":[2],"data_offsets":[0,2]}"#).data(2),
         "A name twice, raw and as a surrogate pair.").deviates("D1").flags(&["duplicate-keys", "escaped-keys"]),
-    bad("d1-slash", "name-2", NAME, joined!(r#""a/b":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}"#, r#"¦"a\/b":{"dtype":"U8","shape":[2],"data_offsets":[0,2]}"#).data(2),
+    bad("d1-slash", "name-2", "name.duplicate", joined!(r#""a/b":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}"#, r#"¦"a\/b":{"dtype":"U8","shape":[2],"data_offsets":[0,2]}"#).data(2),
         "A name twice, once with an escaped slash.").deviates("D1").flags(&["duplicate-keys", "escaped-keys"]),
-    bad("d1-empty-name", "name-2", NAME, joined!(r#""":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}"#, r#"¦"":{"dtype":"U8","shape":[2],"data_offsets":[0,2]}"#).data(2),
+    bad("d1-empty-name", "name-2", "name.duplicate", joined!(r#""":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}"#, r#"¦"":{"dtype":"U8","shape":[2],"data_offsets":[0,2]}"#).data(2),
         "The empty name twice.").deviates("D1").flags(&["duplicate-keys"]),
-    bad("d1-far-apart", "name-2", NAME, joined!(r#""a":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}"#, r#""b":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}"#, r#""c":{"dtype":"U8","shape":[1],"data_offsets":[1,2]}"#, r#""d":{"dtype":"U8","shape":[1],"data_offsets":[2,3]}"#, r#"¦"a":{"dtype":"U8","shape":[1],"data_offsets":[3,4]}"#).data(4),
+    bad("d1-far-apart", "name-2", "name.duplicate", joined!(r#""a":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}"#, r#""b":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}"#, r#""c":{"dtype":"U8","shape":[1],"data_offsets":[1,2]}"#, r#""d":{"dtype":"U8","shape":[1],"data_offsets":[2,3]}"#, r#"¦"a":{"dtype":"U8","shape":[1],"data_offsets":[3,4]}"#).data(4),
         "A name twice with three other tensors between.").deviates("D1").flags(&["duplicate-keys"]),
-    bad("d1-halves", "name-2", NAME, joined!(r#""a":{"dtype":"U8","shape":[8],"data_offsets":[0,8]}"#, r#"¦"a":{"dtype":"U8","shape":[8],"data_offsets":[8,16]}"#).data(16),
+    bad("d1-halves", "name-2", "name.duplicate", joined!(r#""a":{"dtype":"U8","shape":[8],"data_offsets":[0,8]}"#, r#"¦"a":{"dtype":"U8","shape":[8],"data_offsets":[8,16]}"#).data(16),
         "Both entries of the name lie end to end; the reference forgets the first and finds a hole.").faults(2).flags(&["duplicate-keys"]),
-    bad("d1-two-pairs", "name-2", NAME, joined!(r#""a":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}"#, r#""b":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}"#, r#"¦"b":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}"#, r#""a":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}"#),
+    bad("d1-two-pairs", "name-2", "name.duplicate", joined!(r#""a":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}"#, r#""b":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}"#, r#"¦"b":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}"#, r#""a":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}"#),
         "Two names twice: the first repetition in the file is the fault.").deviates("D1").faults(2).flags(&["duplicate-keys", "empty-tensor"]),
     bad("d1-same-range", "name-2", "layout.overlap", tensors!(("a" "U8" "[4]" "[0,4]"), ("a" "U8" "[4]" "[¦0,4]")).data(4),
         "The same entry twice: both names own the same bytes, which shows before the names are compared.").deviates("D1").faults(2).flags(&["duplicate-keys", "overlap"]),
@@ -51,12 +48,12 @@ pub const DEVIATIONS: &[Case] = &[
         "The first entry of the name is valid, the last is not: the reference rejects this, too.").faults(2).flags(&["duplicate-keys"]).unlike("layout-four-and-two", "Two faults are in two places."),
     bad("d1-first-not-entry", "name-2", "entry.type", json(r#"{"a":¦1,"a":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}}"#),
         "An entry that will be replaced must still be an entry: the reference rejects this, too.").faults(2).flags(&["duplicate-keys"]),
-    bad("d2-same-value", "metadata-4", KEY, metadata(r#"{"a":"x",¦"a":"x"}"#), "A metadata key twice with the same value.").deviates("D2").flags(&["duplicate-keys"]),
-    bad("d2-other-value", "metadata-4", KEY, metadata(r#"{"a":"x",¦"a":"y"}"#), "A metadata key twice with two values: the reference takes the last one.").deviates("D2").flags(&["duplicate-keys"]),
-    bad("d2-escaped", "metadata-4", KEY, metadata(r#"{"a":"x",¦"\u0061":"y"}"#), "A metadata key twice, the second time in an escape.").deviates("D2").flags(&["duplicate-keys", "escaped-keys"]),
-    bad("d2-empty-key", "metadata-4", KEY, metadata(r#"{"":"x",¦"":"y"}"#), "The empty metadata key twice.").deviates("D2").flags(&["duplicate-keys"]),
-    bad("d2-far-apart", "metadata-4", KEY, metadata(r#"{"a":"1","b":"2","c":"3",¦"a":"4"}"#), "A metadata key twice with two others between.").deviates("D2").flags(&["duplicate-keys"]),
-    bad("d2-with-tensor", "metadata-4", KEY, joined!(r#""t":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}"#, r#""__metadata__":{"k":"1",¦"k":"2"}"#).data(1), "A metadata key twice in a file with a tensor.").deviates("D2").flags(&["duplicate-keys"]),
+    bad("d2-same-value", "metadata-4", "metadata.duplicate", metadata(r#"{"a":"x",¦"a":"x"}"#), "A metadata key twice with the same value.").deviates("D2").flags(&["duplicate-keys"]),
+    bad("d2-other-value", "metadata-4", "metadata.duplicate", metadata(r#"{"a":"x",¦"a":"y"}"#), "A metadata key twice with two values: the reference takes the last one.").deviates("D2").flags(&["duplicate-keys"]),
+    bad("d2-escaped", "metadata-4", "metadata.duplicate", metadata(r#"{"a":"x",¦"\u0061":"y"}"#), "A metadata key twice, the second time in an escape.").deviates("D2").flags(&["duplicate-keys", "escaped-keys"]),
+    bad("d2-empty-key", "metadata-4", "metadata.duplicate", metadata(r#"{"":"x",¦"":"y"}"#), "The empty metadata key twice.").deviates("D2").flags(&["duplicate-keys"]),
+    bad("d2-far-apart", "metadata-4", "metadata.duplicate", metadata(r#"{"a":"1","b":"2","c":"3",¦"a":"4"}"#), "A metadata key twice with two others between.").deviates("D2").flags(&["duplicate-keys"]),
+    bad("d2-with-tensor", "metadata-4", "metadata.duplicate", joined!(r#""t":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}"#, r#""__metadata__":{"k":"1",¦"k":"2"}"#).data(1), "A metadata key twice in a file with a tensor.").deviates("D2").flags(&["duplicate-keys"]),
     ok("d2-key-is-name", "metadata-4", joined!(r#""__metadata__":{"t":"1"}"#, r#""t":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}"#).data(1), "A metadata key and a tensor may share their name."),
     ok("d2-keys-differ-in-case", "metadata-4", metadata(r#"{"a":"1","A":"2","a ":"3"}"#), "Keys that differ in case or in a space."),
     bad("d3-array", "entry-6", "entry.array", entry(r#"¦["U8",[1],[0,1]]"#), "An entry as an array, which the reference takes by accident.").deviates("D3"),
