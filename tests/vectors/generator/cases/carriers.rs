@@ -6,7 +6,7 @@ use crate::case::{
 };
 
 #[rustfmt::skip] // One case, one or two lines.
-pub const AFTER: &[Case] = &[
+pub const CASES: &[Case] = &[
     bad("after-tensor-one-nul", "text-3", "json.trailing", tensor_then("¦\0".as_bytes()), "One NUL after the header of a tensor.").flags(&["nul-padding"]),
     bad("after-tensor-spaces-nul", "text-3", "json.trailing", tensor_then("  ¦\0".as_bytes()), "A NUL after the padding of a tensor's header.").flags(&["nul-padding"]),
     bad("after-tensor-vt", "text-3", "json.trailing", tensor_then("¦\u{b}".as_bytes()), "A vertical tab after the header of a tensor."),
@@ -41,10 +41,6 @@ pub const AFTER: &[Case] = &[
     ok("space-tab-after-tensor", "text-2", tensor_then(b"\t"), "A tab after the header of a tensor: JSON allows it, the text pads with spaces.").published("reject"),
     ok("space-lf-after-tensor", "text-2", tensor_then(b"\n"), "A line feed after the header of a tensor: JSON allows it, the text pads with spaces.").published("reject"),
     ok("space-cr-after-tensor", "text-2", tensor_then(b"\r"), "A carriage return after the header of a tensor: JSON allows it, the text pads with spaces.").published("reject"),
-];
-
-#[rustfmt::skip] // One case, one or two lines.
-pub const BEFORE: &[Case] = &[
     ok("space-before-tensor", "text-2", then_tensor(" "), "A space before the header of a tensor: JSON allows it, the text begins with a brace.").flags(&["leading-whitespace"]).published("reject"),
     ok("space-tab-before-tensor", "text-2", then_tensor("\t"), "A tab before the header of a tensor: JSON allows it, the text begins with a brace.").flags(&["leading-whitespace"]).published("reject"),
     ok("space-lf-before-tensor", "text-2", then_tensor("\n"), "A line feed before the header of a tensor: JSON allows it, the text begins with a brace.").flags(&["leading-whitespace"]).published("reject"),
@@ -82,10 +78,6 @@ pub const BEFORE: &[Case] = &[
     bad("space-bom-in-skipped-array", "text-2", "json.syntax", unknown("[1,¦\u{feff}2]"), "A byte order mark in an array that is skipped: skipping has the same whitespace.").flags(&["bom"]),
     bad("space-nbsp-in-skipped-object", "text-2", "json.syntax", unknown("{\"y\":¦\u{a0}2}"), "A no-break space in an object that is skipped."),
     bad("space-ff-in-skipped-object", "text-2", "json.syntax", unknown("{\"y\":¦\u{c}2}"), "A form feed in an object that is skipped."),
-];
-
-#[rustfmt::skip] // One case, one or two lines.
-pub const ROOT: &[Case] = &[
     bad("top-tensor-in-array", "header-1", "header.type", json(r#"¦[{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}]"#).data(1), "A header with a tensor, wrapped in an array.").unlike("entry-object", "The brackets are on both sides."),
     bad("top-tensor-in-string", "header-1", "header.type", json(r#"¦"{\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]}}""#).data(1), "A header with a tensor, packed into a string.").unlike("entry-object", "The quotes are in many places."),
     bad("top-tensor-list", "header-1", "header.type", json(r#"¦[{"name":"a","dtype":"U8","shape":[1],"data_offsets":[0,1]}]"#).data(1), "Tensors in a list, with their names as members.").unlike("entry-object", "It has another structure."),
@@ -106,10 +98,6 @@ pub const ROOT: &[Case] = &[
     bad("top-tensor-in-single-quotes", "json-1", "json.syntax", json(r#"¦'{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}'"#).data(1), "A header with a tensor in single quotes.").unlike("entry-object", "The quotes are on both sides."),
     bad("top-tensor-in-parentheses", "json-1", "json.syntax", json(r#"¦({"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}})"#).data(1), "A header with a tensor in parentheses.").unlike("entry-object", "The parentheses are on both sides."),
     bad("top-tensor-brace-twice", "json-1", "json.syntax", json(r#"{¦{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}"#).data(1), "The first brace is doubled."),
-];
-
-#[rustfmt::skip] // One case, one or two lines.
-pub const KEYS: &[Case] = &[
     bad("json-tensor-key-unquoted", "json-1", "json.syntax", before_name("¦a:"), "A tensor's name without quotes.").flags(&["lenient-json"]),
     bad("json-tensor-key-single-quoted", "json-1", "json.syntax", before_name("¦'a':"), "A tensor's name in single quotes.").flags(&["lenient-json"]),
     bad("json-tensor-key-backquoted", "json-1", "json.syntax", before_name("¦`a`:"), "A tensor's name in back quotes.").flags(&["lenient-json"]),
@@ -136,10 +124,6 @@ pub const KEYS: &[Case] = &[
     bad("metadata-tensor-value-true", "metadata-2", "metadata.value", metadata_then_tensor(r#"{"a":¦true}"#), "true as a metadata value before a tensor.").flags(&["string-metadata"]),
     bad("metadata-tensor-value-array", "metadata-2", "metadata.value", metadata_then_tensor(r#"{"a":¦[]}"#), "An array as a metadata value before a tensor.").flags(&["string-metadata"]),
     bad("metadata-tensor-value-object", "metadata-2", "metadata.value", metadata_then_tensor(r#"{"a":¦{}}"#), "An object as a metadata value before a tensor.").flags(&["string-metadata"]),
-];
-
-#[rustfmt::skip] // One case, one or two lines.
-pub const LENGTHS: &[Case] = &[
     bad("end-length-1", "container-6", "json.end", json(TENSOR).data(1).claims(1), "The length ends after the first brace; all else of a valid file is there.").at(At::Byte(9)).flags(&["container"]),
     bad("end-length-2", "container-6", "json.end", json(TENSOR).data(1).claims(2), "The length ends after the quote of a name; all else of a valid file is there.").at(At::Byte(10)).flags(&["container"]),
     bad("end-length-3", "container-6", "json.end", json(TENSOR).data(1).claims(3), "The length ends before the closing quote of a name; all else of a valid file is there.").at(At::Byte(11)).flags(&["container"]),

@@ -4,7 +4,7 @@
 use crate::case::{At, Case, bad, bytes, dtype, json, members, metadata, name, ok, raw};
 
 #[rustfmt::skip] // One case, one or two lines.
-pub const ENCODINGS: &[Case] = &[
+pub const CASES: &[Case] = &[
     bad("encoding-utf16le-bom", "text-1", "text.utf8", bytes(b"\xC2\xA6\xFF\xFE{\0\"\0a\0\"\0:\0{\0\"\0d\0t\0y\0p\0e\0\"\0:\0\"\0U\x008\0\"\0,\0\"\0s\0h\0a\0p\0e\0\"\0:\0[\x001\0]\0,\0\"\0d\0a\0t\0a\0_\0o\0f\0f\0s\0e\0t\0s\0\"\0:\0[\x000\0,\x001\0]\0}\0}\0").data(1), "A header with a tensor in UTF-16 with its mark: some JSON libraries detect it.").flags(&["bom"]).unlike("entry-object", "Every byte is encoded in another way."),
     bad("encoding-utf16be-bom", "text-1", "text.utf8", bytes(b"\xC2\xA6\xFE\xFF\0{\0\"\0a\0\"\0:\0{\0\"\0d\0t\0y\0p\0e\0\"\0:\0\"\0U\x008\0\"\0,\0\"\0s\0h\0a\0p\0e\0\"\0:\0[\x001\0]\0,\0\"\0d\0a\0t\0a\0_\0o\0f\0f\0s\0e\0t\0s\0\"\0:\0[\x000\0,\x001\0]\0}\0}").data(1), "A header with a tensor in big-endian UTF-16 with its mark.").flags(&["bom"]).unlike("entry-object", "Every byte is encoded in another way."),
     bad("encoding-utf16le", "text-2", "json.syntax", bytes(b"{\xC2\xA6\0\"\0a\0\"\0:\0{\0\"\0d\0t\0y\0p\0e\0\"\0:\0\"\0U\x008\0\"\0,\0\"\0s\0h\0a\0p\0e\0\"\0:\0[\x001\0]\0,\0\"\0d\0a\0t\0a\0_\0o\0f\0f\0s\0e\0t\0s\0\"\0:\0[\x000\0,\x001\0]\0}\0}\0").data(1), "A header with a tensor in UTF-16 without a mark: the zeros tell.").unlike("entry-object", "Every byte is encoded in another way."),
@@ -24,10 +24,6 @@ pub const ENCODINGS: &[Case] = &[
     bad("encoding-html-quotes", "json-1", "json.syntax", bytes(b"{\xC2\xA6&quot;a&quot;:{&quot;dtype&quot;:&quot;U8&quot;,&quot;shape&quot;:[1],&quot;data_offsets&quot;:[0,1]}}").data(1), "A header whose quotes are entities of HTML.").unlike("entry-object", "The entities are in place of each quote."),
     bad("encoding-typographic-quotes", "json-1", "json.syntax", bytes(b"{\xC2\xA6\xE2\x80\x9Ca\xE2\x80\x9D:{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]}}").data(1), "A name in typographic quotes."),
     bad("encoding-full-width-brace", "json-1", "json.syntax", bytes(b"\xC2\xA6\xEF\xBD\x9B\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]}}").data(1), "A full-width brace begins no object."),
-];
-
-#[rustfmt::skip] // One case, one or two lines.
-pub const OVERLONG: &[Case] = &[
     bad("utf8-overlong-in-dtype-key", "text-1", "text.utf8", bytes(b"{\"a\":{\"\xC2\xA6\xC1\xA4type\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]}}").data(1), "An overlong first letter of dtype: a lenient decoder makes the key of it."),
     bad("utf8-overlong-three-in-dtype-key", "text-1", "text.utf8", bytes(b"{\"a\":{\"\xC2\xA6\xE0\x81\xA4type\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]}}").data(1), "The first letter of dtype in three bytes."),
     bad("utf8-overlong-in-shape-key", "text-1", "text.utf8", bytes(b"{\"a\":{\"dtype\":\"U8\",\"\xC2\xA6\xC1\xB3hape\":[1],\"data_offsets\":[0,1]}}").data(1), "An overlong first letter of shape."),
@@ -44,10 +40,6 @@ pub const OVERLONG: &[Case] = &[
     bad("surrogate-after-dtype-key", "json-7", "json.surrogate", members(r#""dtype¦\udfff":"U8","shape":[1],"data_offsets":[0,1]"#), "A lone half after a known key.").flags(&["lone-surrogate"]).faults(2).twin("escape-known-key-first"),
     bad("surrogate-in-skipped-key", "json-7", "json.surrogate", members(r#""x¦\ud800":0,"dtype":"U8","shape":[1],"data_offsets":[0,1]"#), "A lone half in the key of a member that is skipped.").flags(&["lone-surrogate"]),
     bad("surrogate-in-name-of-metadata", "json-7", "json.surrogate", json(r#"{"__metadata__¦\udc00":{}}"#), "A lone half after the key of the metadata.").flags(&["lone-surrogate"]).faults(2).twin("metadata-escaped-empty"),
-];
-
-#[rustfmt::skip] // One case, one or two lines.
-pub const LOOK_ALIKES: &[Case] = &[
     ok("metadata-like-pair", "metadata-1", metadata(r#"{"a":"b"}"#), "One pair of metadata, and nothing else."),
     bad("entry-metadata-cyrillic", "entry-2", "entry.missing", json("{\"__met\u{430}data__\":{\"a\":\"b\"¦}}"), "A Cyrillic letter in the key of the metadata: it is a name, and its entry lacks everything.").flags(&["look-alike", "metadata-position"]).twin("metadata-like-pair"),
     bad("entry-metadata-bom", "entry-2", "entry.missing", json("{\"\u{feff}__metadata__\":{\"a\":\"b\"¦}}"), "A byte order mark before the key of the metadata.").flags(&["look-alike", "metadata-position"]).twin("metadata-like-pair"),
@@ -76,10 +68,6 @@ pub const LOOK_ALIKES: &[Case] = &[
     bad("dtype-combining", "dtype-1", "dtype.unknown", dtype("¦\"U8\u{301}\""), "An accent on the digit of a dtype.").flags(&["look-alike"]),
     bad("dtype-subscript", "dtype-1", "dtype.unknown", dtype("¦\"U\u{2088}\""), "A subscript digit, which normalisation would turn into an ordinary one.").flags(&["look-alike"]),
     bad("dtype-newline", "dtype-1", "dtype.unknown", dtype("¦\"U8\\n\""), "A line feed after a dtype is not cut off.").flags(&["look-alike"]),
-];
-
-#[rustfmt::skip] // One case, one or two lines.
-pub const JAVASCRIPT: &[Case] = &[
     bad("entry-proto-dtype", "entry-2", "entry.missing", members(r#""__proto__":{"dtype":"U8"},"shape":[1],"data_offsets":[0,1]¦"#), "The dtype in a prototype: an object built by assignment inherits it.").flags(&["javascript"]),
     bad("entry-proto-dtype-escaped", "entry-2", "entry.missing", members(r#""\u005f_proto__":{"dtype":"U8"},"shape":[1],"data_offsets":[0,1]¦"#), "The dtype in a prototype whose key has an escape.").flags(&["javascript", "escaped-keys"]),
     bad("entry-proto-shape", "entry-2", "entry.missing", members(r#""dtype":"U8","__proto__":{"shape":[1]},"data_offsets":[0,1]¦"#), "The shape in a prototype.").flags(&["javascript"]),
@@ -109,10 +97,6 @@ pub const JAVASCRIPT: &[Case] = &[
     bad("metadata-proto-null", "metadata-2", "metadata.value", metadata(r#"{"__proto__":¦null}"#), "null as the value of a prototype.").flags(&["javascript", "string-metadata", "null-metadata"]),
     ok("metadata-nul-in-key", "metadata-2", metadata(r#"{"a\u0000b":"v"}"#), "An escaped NUL in a metadata key."),
     ok("metadata-nul-keys-differ", "metadata-4", metadata(r#"{"a\u0000b":"1","a\u0000c":"2"}"#), "Metadata keys that differ after a NUL, where C strings end."),
-];
-
-#[rustfmt::skip] // One case, one or two lines.
-pub const WRONG: &[Case] = &[
     bad("wrong-git-lfs", "container-2", "container.header-too-large", raw(b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393\nsize 12345\n"), "A pointer of Git LFS: the model was never fetched.").at(At::Byte(0)).faults(2).unlike("entry-object", "It is a file of another format."),
     bad("wrong-git-annex", "container-2", "container.header-too-large", raw(b"/annex/objects/SHA256E-s12345--4d7a214614ab2935c943f9e0ff69d22e.safetensors\n"), "A pointer of git-annex.").at(At::Byte(0)).faults(2).unlike("entry-object", "It is a file of another format."),
     bad("wrong-html", "container-2", "container.header-too-large", raw(b"<!DOCTYPE html>\n<html><head><title>404</title></head></html>\n"), "A page of HTML: the address was wrong, or needs a password.").at(At::Byte(0)).faults(2).unlike("entry-object", "It is a file of another format."),
@@ -136,10 +120,6 @@ pub const WRONG: &[Case] = &[
     bad("wrong-elf", "container-2", "container.header-too-large", raw(b"\x7FELF\x02\x01\x01\0\0\0\0\0\0\0\0\0"), "A program.").at(At::Byte(0)).faults(2).unlike("entry-object", "It is a file of another format."),
     bad("wrong-erased-flash", "container-2", "container.header-too-large", raw(b"\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF"), "Flash memory that was erased and not written.").at(At::Byte(0)).faults(2).unlike("entry-object", "It is a file of another format."),
     bad("wrong-zeros", "container-2", "json.end", raw(b"\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"), "A file that was allocated and not written: its length is 0.").at(At::Byte(8)).unlike("entry-object", "It is a file of another format."),
-];
-
-#[rustfmt::skip] // One case, one or two lines.
-pub const TRANSFERS: &[Case] = &[
     bad("data-crlf", "container-4", "data.trailing", raw(b"5\0\0\0\0\0\0\0{\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]}}\r\xC2\xA6\n"), "A line feed in the data became two characters in a transfer as text.").flags(&["text-mode"]).twin("data-line-feed"),
     bad("data-crlf-after-cr", "container-4", "data.trailing", raw(b"5\0\0\0\0\0\0\0{\"a\":{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":[0,4]}}\r\r\n\x1A\xC2\xA6\x80"), "A line feed after a carriage return became two characters.").flags(&["text-mode"]).twin("data-line-ends"),
     bad("data-cr-lost", "container-4", "data.short", raw(b"5\0\0\0\0\0\0\0{\"a\":{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":[0,4]}}\n\x1A\x80"), "A carriage return in the data was lost in a transfer as text.").flags(&["text-mode"]).at(At::FileEnd).twin("data-line-ends"),

@@ -6,7 +6,7 @@ use crate::case::{Case, bad, entry, json, members, metadata, ok, tensors, unknow
 const REST: &str = "All after the cut is missing.";
 
 #[rustfmt::skip] // One case, one or two lines.
-pub const TOP: &[Case] = &[
+pub const CASES: &[Case] = &[
     bad("top-array", "header-1", "header.type", json("¦[]"), "The header is an array."),
     bad("top-array-with-object", "header-1", "header.type", json("¦[{}]"), "The object is wrapped in an array."),
     bad("top-string", "header-1", "header.type", json("¦\"{}\""), "The header is a string that holds JSON."),
@@ -22,10 +22,6 @@ pub const TOP: &[Case] = &[
     bad("top-block-comment-first", "json-1", "json.syntax", json("¦/**/{}"), "A block comment before the object.").flags(&["lenient-json"]),
     bad("top-letter-first", "json-1", "json.syntax", json("¦x{}"), "A letter before the object."),
     bad("top-quote-first", "json-1", "json.syntax", json("¦'{}'"), "A single quote begins no value.").flags(&["lenient-json"]),
-];
-
-#[rustfmt::skip] // One case, one or two lines.
-pub const GRAMMAR: &[Case] = &[
     bad("json-comma-alone", "json-1", "json.syntax", json("{¦,}"), "A comma where the first key should be."),
     bad("json-comma-after-last", "json-1", "json.syntax", json(r#"{"__metadata__":{},¦}"#), "A trailing comma in the header.").flags(&["lenient-json"]),
     bad("json-comma-after-last-member", "json-1", "json.syntax", members(r#""dtype":"U8","shape":[1],"data_offsets":[0,1],¦"#), "A trailing comma in an entry.").flags(&["lenient-json"]),
@@ -87,10 +83,6 @@ pub const GRAMMAR: &[Case] = &[
     bad("json-literal-nul-metadata", "json-2", "json.syntax", metadata("nul¦x"), "A misspelled null as metadata."),
     ok("json-literals", "json-2", unknown("[null,true,false]"), "The three literals where any value is allowed."),
     ok("json-literal-metadata-null", "json-2", metadata("null"), "null as metadata is the only literal with a meaning.").flags(&["null-metadata"]).published("reject"),
-];
-
-#[rustfmt::skip] // One case, one or two lines.
-pub const ENDS: &[Case] = &[
     bad("end-after-brace", "json-1", "json.end", json("{¦"), "An object that is never closed."),
     bad("end-after-brace-padded", "json-1", "json.end", json("{       ¦"), "An object that is never closed, padded: the fault is at the end of the header, not of the text."),
     bad("end-in-key", "json-1", "json.end", json("{\"a¦"), "The header ends inside a key.").unlike("entry-object", REST),
@@ -113,10 +105,6 @@ pub const ENDS: &[Case] = &[
     bad("end-in-unknown-number", "json-1", "json.end", json("{\"a\":{\"x\":1e¦"), "The header ends inside a skipped number, before its exponent.").unlike("unknown-first", REST),
     bad("end-after-minus", "json-1", "json.end", json("{\"a\":{\"x\":-¦"), "The header ends after a minus sign.").unlike("unknown-first", REST),
     bad("end-quote-unclosed", "json-1", "json.end", json("{\"__metadata__\":{\"a\":\"}}¦"), "A string that is never closed swallows the braces."),
-];
-
-#[rustfmt::skip] // One case, one or two lines.
-pub const NESTING: &[Case] = &[
     ok("depth-unknown-125", "json-4", unknown(concat!("[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[", "[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[", "[[[[[[[[[[[[[[[[[[[[[[[[[",
         "]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]", "]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]", "]]]]]]]]]]]]]]]]]]]]]]]]]")),
         "127 brackets open at once: two of the entry, 125 of a skipped array.").flags(&["deep-nesting"]),

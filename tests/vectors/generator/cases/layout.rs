@@ -3,7 +3,7 @@
 use crate::case::{Case, bad, ok, tensors};
 
 #[rustfmt::skip] // One case, one or two lines.
-pub const SIZES: &[Case] = &[
+pub const CASES: &[Case] = &[
     bad("size-one-short", "tensor-3", "tensor.size", tensors!(("a" "U8" "[2]" "[¦0,1]")).data(1), "One byte less than the shape needs."),
     bad("size-one-long", "tensor-3", "tensor.size", tensors!(("a" "U8" "[2]" "[¦0,3]")).data(3), "One byte more than the shape needs.").flags(&["hidden-data"]),
     ok("size-f32-two", "tensor-3", tensors!(("a" "F32" "[2]" "[0,8]")).data(8), "Two elements of four bytes have eight bytes."),
@@ -63,10 +63,6 @@ pub const SIZES: &[Case] = &[
     ok("subbyte-f6-12", "tensor-2", tensors!(("a" "F6_E3M2" "[3,4]" "[0,9]")).data(9), "Twelve elements of 6 bits fill nine bytes.").flags(&["sub-byte"]),
     bad("subbyte-f4-size", "tensor-3", "tensor.size", tensors!(("a" "F4" "[4]" "[¦0,4]")).data(4), "Elements of 4 bits counted as bytes.").flags(&["sub-byte"]),
     bad("subbyte-f6-size", "tensor-3", "tensor.size", tensors!(("a" "F6_E2M3" "[4]" "[¦0,4]")).data(4), "Elements of 6 bits counted as bytes.").flags(&["sub-byte"]),
-];
-
-#[rustfmt::skip] // One case, one or two lines.
-pub const LAYOUTS: &[Case] = &[
     ok("layout-two", "layout-2", tensors!(("a" "U8" "[2]" "[0,2]"), ("b" "U8" "[3]" "[2,5]")).data(5), "Two tensors end to end."),
     bad("layout-hole-first", "layout-2", "layout.hole", tensors!(("a" "U8" "[1]" "[¦1,2]")).data(2), "A byte before the first tensor.").flags(&["hidden-data"]),
     bad("layout-hole-first-8", "layout-2", "layout.hole", tensors!(("a" "U8" "[1]" "[¦8,9]")).data(9), "Offsets counted from the start of the file.").flags(&["hidden-data"]),

@@ -3,7 +3,7 @@
 use crate::case::{Case, bad, joined, json, members, metadata, ok, unknown};
 
 #[rustfmt::skip] // One case, one or two lines.
-pub const UNKNOWN: &[Case] = &[
+pub const CASES: &[Case] = &[
     ok("unknown-null", "entry-5", unknown("null"), "An unknown member of null."),
     ok("unknown-true", "entry-5", unknown("true"), "An unknown member of true."),
     ok("unknown-string", "entry-5", unknown("\"y\""), "An unknown member that is a string."),
@@ -27,10 +27,6 @@ pub const UNKNOWN: &[Case] = &[
     ok("unknown-backslashes-in-string", "entry-5", unknown(r#""\\""#), "A skipped string that ends with an escaped backslash."),
     bad("unknown-at-top-level", "entry-1", "entry.type", json(r#"{"format":¦"pt"}"#), "The header itself has no unknown members: each is a tensor."),
     bad("unknown-bad-inside", "entry-5", "json.syntax", unknown(r#"{"y":[¦oops]}"#), "What is skipped must be JSON all the same."),
-];
-
-#[rustfmt::skip] // One case, one or two lines.
-pub const METADATA: &[Case] = &[
     ok("metadata-empty", "metadata-1", metadata("{}"), "An empty object is metadata without pairs, not absent metadata."),
     ok("metadata-one", "metadata-1", metadata(r#"{"format":"pt"}"#), "The pair that most files have."),
     ok("metadata-several", "metadata-1", metadata(r#"{"b":"1","a":"2","c":"3"}"#), "Several pairs, not in order."),

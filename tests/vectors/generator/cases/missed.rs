@@ -13,8 +13,11 @@ const fn file(header: &'static [Part], data: &'static [Part]) -> Body {
     recipe(Recipe { header, data, length: None })
 }
 
-#[rustfmt::skip] // One case, one or two lines.
-pub const SIZES: &[Case] = &[
+/// A long part of names, keys and strings: 65,600 bytes.
+const LONG: Part = times(8_200, "abcdefgh");
+
+#[rustfmt::skip] // One case, a few lines.
+pub const CASES: &[Case] = &[
     bad("overflow-small-left-u8", "shape-4", "tensor.overflow", tensors!(("a" "U8" "[2,¦9223372036854775809]" "[0,2]")).data(2), "A product that is 2 in 64 bits, and not below its left factor.").flags(&["overflow-64"]).source("text"),
     bad("overflow-small-left-bool", "shape-4", "tensor.overflow", tensors!(("a" "BOOL" "[2,¦9223372036854775810]" "[0,4]")).data(4), "A product that is 4 in 64 bits, and twice its left factor.").flags(&["overflow-64"]).source("text"),
     bad("overflow-small-left-i16", "shape-4", "tensor.overflow", tensors!(("a" "I16" "[2,¦9223372036854775809]" "[0,4]")).data(4), "Two elements of two bytes in 64 bits, and a small left factor.").flags(&["overflow-64"]).source("text"),
@@ -50,10 +53,6 @@ pub const SIZES: &[Case] = &[
     bad("size-bool-packed", "tensor-3", "tensor.size", tensors!(("a" "BOOL" "[8]" "[¦0,1]")).data(1), "Eight elements of BOOL in one byte: a BOOL is no bit."),
     bad("size-bool-packed-rounded", "tensor-3", "tensor.size", tensors!(("a" "BOOL" "[9]" "[¦0,2]")).data(2), "Nine elements of BOOL in two bytes."),
     bad("size-second-tensor-half", "tensor-3", "tensor.size", tensors!(("a" "U8" "[1]" "[0,1]"), ("b" "U16" "[1]" "[¦1,2]")).data(2), "The second tensor has half of its bytes."),
-];
-
-#[rustfmt::skip] // One case, one or two lines.
-pub const NUMBERS: &[Case] = &[
     bad("shape-big-integer", "shape-2", "json.syntax", shape("[1¦n]"), "A big integer of JavaScript."),
     bad("shape-long-suffix", "shape-2", "json.syntax", shape("[1¦L]"), "A long integer of C."),
     bad("shape-float-suffix", "shape-2", "json.syntax", shape("[1¦f]"), "A float of C without a point."),
@@ -82,10 +81,6 @@ pub const NUMBERS: &[Case] = &[
     bad("json-literal-nil", "json-2", "json.syntax", unknown("[n¦il]"), "The null of Ruby and Lua.").flags(&["lenient-json"]),
     bad("number-octal", "json-3", "json.syntax", unknown("0¦o7"), "A skipped octal number."),
     bad("number-binary", "json-3", "json.syntax", unknown("0¦b1"), "A skipped binary number."),
-];
-
-#[rustfmt::skip] // One case, one or two lines.
-pub const DTYPES: &[Case] = &[
     bad("dtype-unknown-empty", "dtype-1", "dtype.unknown", json(r#"{"a":{"dtype":¦"X9","shape":[0],"data_offsets":[0,0]}}"#), "A tensor without bytes needs a known dtype all the same.").flags(&["empty-tensor"]),
     bad("dtype-unknown-empty-matrix", "dtype-1", "dtype.unknown", json(r#"{"a":{"dtype":¦"X9","shape":[2,0,3],"data_offsets":[0,0]}}"#), "Dimensions around a zero, and an unknown dtype.").flags(&["empty-tensor"]).twin("shape-two-zero-three"),
     ok("shape-two-zero-three", "shape-6", json(r#"{"a":{"dtype":"U8","shape":[2,0,3],"data_offsets":[0,0]}}"#), "Dimensions around a zero.").flags(&["empty-tensor"]),
@@ -107,10 +102,6 @@ pub const DTYPES: &[Case] = &[
     bad("dtype-bool-lower", "dtype-1", "dtype.unknown", json(r#"{"a":{"dtype":¦"bool","shape":[8],"data_offsets":[0,8]}}"#).data(8), "BOOL in small letters."),
     bad("dtype-f16-line-feed", "dtype-1", "dtype.unknown", json(r#"{"a":{"dtype":¦"F16\n","shape":[8],"data_offsets":[0,16]}}"#).data(16), "A line feed after a dtype, in an escape.").twin("dtype-escaped-f16"),
     ok("dtype-escaped-f16", "dtype-2", json(r#"{"a":{"dtype":"F1\u0036","shape":[8],"data_offsets":[0,16]}}"#).data(16), "The last character of F16 in an escape.").flags(&["escaped-keys"]),
-];
-
-#[rustfmt::skip] // One case, one or two lines.
-pub const MEMBERS: &[Case] = &[
     bad("entry-offsets-alias", "entry-2", "entry.missing", members(r#""dtype":"U8","shape":[1],"offsets":[0,1]¦"#), "offsets is no other word for data_offsets."),
     bad("entry-type-alias", "entry-2", "entry.missing", members(r#""type":"U8","shape":[1],"data_offsets":[0,1]¦"#), "type is no other word for dtype."),
     bad("entry-data-type-alias", "entry-2", "entry.missing", members(r#""data_type":"U8","shape":[1],"data_offsets":[0,1]¦"#), "data_type is no other word for dtype."),
@@ -134,13 +125,6 @@ pub const MEMBERS: &[Case] = &[
     ok("string-del", "json-5", json("{\"__metadata__\":{\"k\u{7f}\":\"v\u{7f}\"},\"a\u{7f}\":{\"x\u{7f}\":{\"y\u{7f}\":[\"z\u{7f}\"]},\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]}}").data(1), "The character 7F may stand raw in every string."),
     ok("string-c1-controls", "json-5", json("{\"__metadata__\":{\"k\u{80}\":\"v\u{9f}\"},\"a\u{80}\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]}}").data(1), "The control characters from U+0080 to U+009F may stand raw."),
     ok("escape-solidus-everywhere", "json-6", json(r#"{"__metadata__":{"a\/b":"c\/d"},"e\/f":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}"#).data(1), "An escaped slash in a name, a key and a value is a slash."),
-];
-
-/// A long part of names, keys and strings: 65,600 bytes.
-const LONG: Part = times(8_200, "abcdefgh");
-
-#[rustfmt::skip] // One case, a few lines.
-pub const LIMITS: &[Case] = &[
     ok("count-metadata-key-65537", "metadata-2", file(&[Text("{\"__metadata__\":{\""), LONG, Text("1\":\"one\",\""), LONG, Text("2\":\"two\",\""), times(32, "abcdefgh"), Text("\":\"256\",\""), times(512, "abcdefgh"), Text("\":\"4096\",\"abcdefgh\":\"8\"}}")], &[]), "Metadata keys of 8, 256, 4,096 and twice 65,601 bytes, all alike at the start."),
     ok("count-metadata-key-257", "metadata-2", file(&[Text("{\"__metadata__\":{\""), times(32, "abcdefgh"), Text("1\":\"one\",\""), times(32, "abcdefgh"), Text("2\":\"two\",\""), times(8, "abcdefgh"), Text("3\":\"three\"}}")], &[]), "Metadata keys of 65 and of 257 bytes, two alike but for the last."),
     ok("count-metadata-key-4097", "metadata-2", file(&[Text("{\"__metadata__\":{\""), times(512, "abcdefgh"), Text("1\":\"one\",\""), times(512, "abcdefgh"), Text("2\":\"two\"}}")], &[]), "Two metadata keys of 4,097 bytes, alike but for the last."),

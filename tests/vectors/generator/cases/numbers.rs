@@ -3,7 +3,7 @@
 use crate::case::{Case, bad, empty_offsets, empty_shape, offsets, ok, shape, tensors, unknown};
 
 #[rustfmt::skip] // One case, one or two lines.
-pub const SHAPES: &[Case] = &[
+pub const CASES: &[Case] = &[
     ok("shape-scalar", "shape-1", shape("[]"), "An empty shape is a scalar: one element, not none."),
     ok("shape-scalar-f64", "shape-1", tensors!(("a" "F64" "[]" "[0,8]")).data(8), "A scalar of eight bytes."),
     bad("shape-scalar-without-bytes", "shape-1", "tensor.size", tensors!(("a" "U8" "[]" "[¦0,0]")), "A scalar is not empty."),
@@ -67,10 +67,6 @@ pub const SHAPES: &[Case] = &[
     bad("shape-2-65", "shape-3", "shape.range", empty_shape("[0,¦36893488147419103232]"), "2^65, which is 0 in 64 bits and passes a check that looks only at the sign.").flags(&["overflow-64"]),
     bad("shape-100-zeros", "shape-2", "json.number", empty_shape("[0¦000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000]"), "A hundred zeros are not a number either.").unlike("shape-one-zero", "The zeros are the fault."),
     ok("shape-rank-8", "shape-5", shape("[1,1,1,1,1,1,1,1]"), "Eight dimensions, the most that many fixed arrays hold.").flags(&["rank"]),
-];
-
-#[rustfmt::skip] // One case, one or two lines.
-pub const OFFSET_PAIRS: &[Case] = &[
     ok("offsets-pair", "offsets-1", tensors!(("a" "U8" "[3]" "[0,3]")).data(3), "Exactly two offsets."),
     bad("offsets-none", "offsets-1", "offsets.count", offsets("[¦]"), "No offsets at all."),
     bad("offsets-one", "offsets-1", "offsets.count", offsets("[0¦]"), "One offset is too few."),
@@ -132,10 +128,6 @@ pub const OFFSET_PAIRS: &[Case] = &[
     bad("offsets-2-53", "tensor-3", "tensor.size", tensors!(("a" "U8" "[9007199254740993]" "[¦0,9007199254740992]")), "Shape and end are the same number in a double, and different integers.").faults(2).flags(&["double-rounding"]).unlike("size-two", "No file has the data that these offsets need."),
     bad("offsets-2-53-hole", "layout-2", "layout.hole", tensors!(("a" "U8" "[9007199254740992]" "[0,9007199254740992]"), ("b" "U8" "[0]" "[¦9007199254740993,9007199254740993]")),
         "A hole of one byte that a double does not see.").faults(2).flags(&["double-rounding"]).unlike("layout-begin-equals-end", "No file has the data that these offsets need."),
-];
-
-#[rustfmt::skip] // One case, one or two lines.
-pub const SKIPPED: &[Case] = &[
     ok("number-zero", "json-3", unknown("0"), "The number 0."),
     ok("number-minus-zero", "json-3", unknown("-0"), "-0 is a number, and allowed in a skipped member."),
     ok("number-float", "json-3", unknown("1.5"), "A float in a member that is skipped."),

@@ -11,7 +11,7 @@ const fn too_large(id: &'static str, number: &'static str, reason: &'static str)
 }
 
 #[rustfmt::skip] // One case, one or two lines.
-pub const DEVIATIONS: &[Case] = &[
+pub const CASES: &[Case] = &[
     bad("d1-empty-then-full", "name-2", "name.duplicate", joined!(r#""a":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}"#, r#"¦"a":{"dtype":"U8","shape":[4],"data_offsets":[0,4]}"#).data(4),
         "A name twice, first empty, then with the data: the reference takes the last one.").deviates("D1").flags(&["duplicate-keys"]),
     bad("d1-full-then-empty", "name-2", "name.duplicate", joined!(r#""a":{"dtype":"U8","shape":[4],"data_offsets":[0,4]}"#, r#""b":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}"#, r#"¦"b":{"dtype":"U8","shape":[0],"data_offsets":[4,4]}"#).data(4),
@@ -86,10 +86,6 @@ pub const DEVIATIONS: &[Case] = &[
     bad("d6-rank-9-overflow", "shape-5", "tensor.overflow", tensors!(("a" "U8" "[1,1,1,1,1,1,1,4294967296,¦4294967296]" "[0,0]")), "The ninth dimension overflows the product.").flags(&["rank", "overflow-64"]),
     bad("d6-rank-9-float", "shape-2", "shape.integer", shape("[1,1,1,1,1,1,1,1,1¦.0]"), "The ninth dimension is a float.").flags(&["rank", "float-integers"]),
     bad("d6-rank-9-size", "shape-5", "tensor.size", tensors!(("a" "U8" "[1,1,1,1,1,1,1,1,2]" "[¦0,1]")).data(1), "The ninth dimension makes the size wrong.").flags(&["rank"]),
-];
-
-#[rustfmt::skip] // One case, one or two lines.
-pub const PRIORITIES: &[Case] = &[
     bad("prio-syntax-then-utf8", "order-1", "json.syntax", bytes(b"{\xC2\xA6x\xFF}"), "Bad JSON before bad UTF-8: a reader of streams meets the JSON first, the reference looks at all of the text first.").faults(2),
     bad("prio-type-then-syntax", "order-1", "shape.type", members(r#""dtype":"U8","shape":¦1,"data_offsets":[0,1],}"#), "A wrong type, then bad JSON.").faults(2),
     bad("prio-type-then-trailing", "order-1", "entry.type", json(r#"{"a":¦1} x"#), "A wrong type, then text after the object.").faults(2),

@@ -3,7 +3,7 @@
 use crate::case::{Case, bad, joined, json, members, metadata, name, ok, tensors, unknown, value};
 
 #[rustfmt::skip] // One case, one or two lines.
-pub const CONTROLS: &[Case] = &[
+pub const CASES: &[Case] = &[
     bad("string-nul", "json-5", "json.control", name("a¦\0b"), "A raw NUL inside a name; C strings would end here."),
     bad("string-01", "json-5", "json.control", name("¦\u{1}"), "The control character 01 inside a name."),
     bad("string-backspace", "json-5", "json.control", name("¦\u{8}"), "A raw backspace; only its escape is allowed."),
@@ -20,10 +20,6 @@ pub const CONTROLS: &[Case] = &[
     bad("string-control-in-unknown-key", "json-5", "json.control", unknown("{\"¦\t\":0}"), "A raw tab in a skipped key."),
     bad("string-control-in-dtype", "json-5", "json.control", members("\"dtype\":\"U8¦\n\",\"shape\":[1],\"data_offsets\":[0,1]"), "A raw line feed in the dtype."),
     ok("string-c1-control", "json-5", name("\u{85}"), "The control characters above 7F are ordinary characters."),
-];
-
-#[rustfmt::skip] // One case, one or two lines.
-pub const ESCAPES: &[Case] = &[
     ok("escape-quote", "json-6", name(r#"\""#), "An escaped quote does not end the name."),
     ok("escape-backslash", "json-6", name(r"\\"), "An escaped backslash; the quote after it ends the name."),
     ok("escape-slash", "json-6", name(r"\/"), "A slash may be escaped."),
@@ -85,10 +81,6 @@ pub const ESCAPES: &[Case] = &[
     ok("escape-known-key-last", "json-8", members(r#""shape":[1],"data_offsets":[0,1],"\u0064type":"U8""#), "The last known key has an escape.").flags(&["escaped-keys"]),
     bad("escape-known-key-twice", "json-8", "entry.repeated", members(r#""dtype":"U8","shape":[1],"data_offsets":[0,1],¦"\u0064type":"U8""#), "A duplicate key in another spelling.").flags(&["escaped-keys", "duplicate-keys"]).source("text").twin("escape-known-key-last"),
     ok("escape-backslash-key", "json-8", members(r#""\\u0064type":1,"dtype":"U8","shape":[1],"data_offsets":[0,1]"#), "An escaped backslash makes another key.").flags(&["escaped-keys"]),
-];
-
-#[rustfmt::skip] // One case, one or two lines.
-pub const SURROGATES: &[Case] = &[
     ok("surrogate-pair-lowest", "json-7", name(r"\ud800\udc00"), "The lowest pair, U+10000."),
     ok("surrogate-pair-highest", "json-7", name(r"\udbff\udfff"), "The highest pair, U+10FFFF."),
     ok("surrogate-pair-low-end", "json-7", name(r"\ud800\udfff"), "The highest low half on the lowest high half, U+103FF."),
@@ -118,10 +110,6 @@ pub const SURROGATES: &[Case] = &[
     bad("surrogate-in-unknown-low", "json-7", "json.surrogate", unknown(r#"["a","b¦\udc00"]"#), "A lone low half in a skipped array.").flags(&["lone-surrogate"]).twin("escape-in-unknown"),
     bad("surrogate-in-unknown-key", "json-7", "json.surrogate", unknown(r#"{"¦\ud800\ud800":0}"#), "Two high halves in a skipped key.").flags(&["lone-surrogate"]),
     bad("surrogate-in-dtype", "json-7", "json.surrogate", members(r#""dtype":"U8¦\ud800","shape":[1],"data_offsets":[0,1]"#), "A lone half in the dtype.").flags(&["lone-surrogate"]),
-];
-
-#[rustfmt::skip] // One case, one or two lines.
-pub const NAMES: &[Case] = &[
     ok("name-empty", "name-1", name(""), "The empty string is a name."),
     ok("name-path-up", "name-1", name("../../etc/passwd"), "A name is not a path: a program that makes files of names must check them.").flags(&["path-name"]),
     ok("name-absolute-path", "name-1", name("/dev/null"), "A name that is an absolute path.").flags(&["path-name"]),

@@ -3,7 +3,7 @@
 use crate::case::{At, Case, bad, bytes, dtype, json, name, name_bytes, ok, unknown, value, value_bytes};
 
 #[rustfmt::skip] // One case, one or two lines.
-pub const WHITESPACE: &[Case] = &[
+pub const CASES: &[Case] = &[
     ok("space-before", "text-2", json(" {}"), "A space before the brace is JSON whitespace.").flags(&["leading-whitespace"]).published("reject"),
     ok("space-tab-before", "text-2", json("\t{}"), "A tab before the brace is JSON whitespace.").flags(&["leading-whitespace"]).published("reject"),
     ok("space-lf-before", "text-2", json("\n{}"), "A line feed before the brace is JSON whitespace.").flags(&["leading-whitespace"]).published("reject"),
@@ -35,10 +35,6 @@ pub const WHITESPACE: &[Case] = &[
     bad("space-unit-separator", "text-2", "json.syntax", json("{¦\u{1f}}"), "A unit separator is whitespace for some libraries, not for JSON."),
     bad("space-backslash-n", "text-2", "json.syntax", json("{¦\\n}"), "An escape outside a string is not whitespace.").twin("container-empty-object"),
     bad("space-utf16", "text-2", "json.syntax", bytes(b"{\xC2\xA6\0}\0"), "The header in UTF-16."),
-];
-
-#[rustfmt::skip] // One case, one or two lines.
-pub const BEHIND: &[Case] = &[
     bad("after-nul", "text-3", "json.trailing", json("{}¦\0"), "Padding with NUL is refused, though such files exist.").flags(&["nul-padding"]),
     bad("after-nul-to-8", "text-3", "json.trailing", json("{}¦\0\0\0\0\0\0"), "NUL padding up to a multiple of 8.").flags(&["nul-padding"]),
     bad("after-spaces-nul", "text-3", "json.trailing", json("{}   ¦\0"), "A NUL after valid padding.").flags(&["nul-padding"]),
@@ -64,10 +60,6 @@ pub const BEHIND: &[Case] = &[
     bad("after-bad-utf8", "text-1", "text.utf8", bytes(b"{}\xC2\xA6\xFF"), "Padding with 0xFF, the erased state of flash memory, is not even UTF-8.").faults(2).flags(&["utf8"]),
     bad("space-continuation-80", "text-1", "text.utf8", bytes(b"{\xC2\xA6\x80}"), "The lowest continuation byte where a name should begin: the text fails as UTF-8 before it fails as JSON.").flags(&["utf8"]),
     bad("after-cut-utf8", "text-1", "text.utf8", bytes(b"{} \xC2\xA6\xC3"), "The header ends inside a character after the object.").faults(2),
-];
-
-#[rustfmt::skip] // One case, one or two lines.
-pub const UTF8_BORDERS: &[Case] = &[
     ok("utf8-007f", "text-1", name("\u{7f}"), "The last character of one byte; DEL is allowed raw."),
     ok("utf8-0080", "text-1", name("\u{80}"), "The first character of two bytes, C2 80."),
     ok("utf8-07ff", "text-1", name("\u{7ff}"), "The last character of two bytes, DF BF."),

@@ -4,7 +4,7 @@
 use crate::case::{Case, bad, empty_shape, offsets, ok, shape, tensors};
 
 #[rustfmt::skip] // One case, one or two lines.
-pub const DTYPES: &[Case] = &[
+pub const CASES: &[Case] = &[
     bad("size-bool-seven", "tensor-3", "tensor.size", tensors!(("a" "BOOL" "[7]" "[¦0,8]")).data(8), "Seven elements of BOOL with the bytes of eight."),
     bad("size-f4-six", "tensor-3", "tensor.size", tensors!(("a" "F4" "[6]" "[¦0,4]")).data(4), "Six elements of F4 with the bytes of eight.").flags(&["sub-byte"]),
     bad("size-f6-e2m3-four", "tensor-3", "tensor.size", tensors!(("a" "F6_E2M3" "[4]" "[¦0,6]")).data(6), "Four elements of F6_E2M3 with the bytes of eight.").flags(&["sub-byte"]),
@@ -63,10 +63,6 @@ pub const DTYPES: &[Case] = &[
     ok("empty-i64", "shape-6", tensors!(("a" "I64" "[0]" "[0,0]")), "A tensor of I64 without elements.").flags(&["empty-tensor"]),
     ok("empty-u64", "shape-6", tensors!(("a" "U64" "[0]" "[0,0]")), "A tensor of U64 without elements.").flags(&["empty-tensor"]),
     ok("empty-f6-rows", "shape-6", tensors!(("a" "F6_E2M3" "[0,3]" "[0,0]")), "Rows of 6 bits that fill no bytes, and none of them.").flags(&["empty-tensor", "sub-byte"]),
-];
-
-#[rustfmt::skip] // One case, one or two lines.
-pub const BORDERS: &[Case] = &[
     bad("overflow-i8-2-61", "tensor-1", "tensor.overflow", tensors!(("a" "I8" "¦[2305843009213693952]" "[0,0]")), "2^61 elements of I8 have 2^64 bits, which are none in 64 bits.").flags(&["overflow-64"]).source("text"),
     bad("overflow-bool-2-61", "tensor-1", "tensor.overflow", tensors!(("a" "BOOL" "¦[2305843009213693952]" "[0,0]")), "2^61 elements of BOOL have 2^64 bits, which are none in 64 bits.").flags(&["overflow-64"]).source("text"),
     bad("overflow-f8-e4m3-2-61", "tensor-1", "tensor.overflow", tensors!(("a" "F8_E4M3" "¦[2305843009213693952]" "[0,0]")), "2^61 elements of F8_E4M3 have 2^64 bits, which are none in 64 bits.").flags(&["overflow-64"]).source("text"),
@@ -129,10 +125,6 @@ pub const BORDERS: &[Case] = &[
     bad("layout-hole-f4", "layout-2", "layout.hole", tensors!(("a" "F4" "[2]" "[0,1]"), ("b" "U8" "[1]" "[¦2,3]")).data(3), "A byte between a tensor of 4 bits and the next.").flags(&["sub-byte", "hidden-data"]),
     ok("layout-u8-after-f4", "layout-2", tensors!(("a" "F4" "[4]" "[0,2]"), ("b" "U8" "[1]" "[2,3]")).data(3), "A tensor of 4 bits, then one of 8.").flags(&["sub-byte"]),
     bad("layout-overlap-f4", "layout-3", "layout.overlap", tensors!(("a" "F4" "[4]" "[0,2]"), ("b" "U8" "[2]" "[¦1,3]")).data(3), "A tensor of 4 bits and the next one share a byte.").flags(&["sub-byte", "overlap"]),
-];
-
-#[rustfmt::skip] // One case, one or two lines.
-pub const FLOATS: &[Case] = &[
     bad("shape-nearly-one", "shape-2", "shape.integer", shape("[0¦.99999999999999999999]"), "A number below 1 that is 1 in a double.").flags(&["float-integers"]),
     bad("shape-just-above-one", "shape-2", "shape.integer", shape("[1¦.00000000000000000001]"), "A number above 1 that is 1 in a double.").flags(&["float-integers"]),
     bad("shape-ten-tenths", "shape-2", "shape.integer", shape("[10¦e-1]"), "10e-1 is 1 for a library that reads floats.").flags(&["float-integers"]),
