@@ -3,7 +3,7 @@
 //! The byte of an error is marked by hand: the text of a case holds the marker `¦` (the two bytes C2 A6) just
 //! before the byte at which a reader must report it. No parser is asked.
 
-use crate::recipe::Recipe;
+use crate::recipe::{Part, Recipe};
 
 /// Marks the byte at which the error shows; it is not part of the file.
 pub const MARKER: &[u8] = "¦".as_bytes();
@@ -208,7 +208,8 @@ impl Body {
     pub const fn claims(self, length: u64) -> Self {
         match self {
             Self::Header(header) => Self::Header(Header { claims: Some(length), ..header }),
-            other => other,
+            Self::Recipe(recipe) => Self::Recipe(Recipe { length: Some(length), ..recipe }),
+            raw => raw,
         }
     }
 
@@ -226,24 +227,22 @@ pub const fn raw(file: &'static [u8]) -> Body {
     Body::Raw(file)
 }
 
-/// An entire header in text.
-pub const fn json(text: &'static str) -> Body {
-    bytes(text.as_bytes())
-}
-
 /// An entire header in bytes.
 pub const fn bytes(text: &'static [u8]) -> Body {
     wrapped("", text, "", 0)
 }
 
-/// A file made by a recipe.
-pub const fn recipe(recipe: Recipe) -> Body {
-    Body::Recipe(recipe)
+/// A file made by a recipe: the pieces of its header, and of its data.
+pub const fn recipe(header: &'static [Part], data: &'static [Part]) -> Body {
+    Body::Recipe(Recipe { header, data, length: None })
 }
 
 const fn wrapped(before: &'static str, text: &'static [u8], after: &'static str, data: u64) -> Body {
     Body::Header(Header { before, text, after, data, claims: None, twin: None })
 }
+
+/// The members of the entry of a tensor of one byte.
+pub const MEMBERS: &str = r#""dtype":"U8","shape":[1],"data_offsets":[0,1]"#;
 
 /// A header with a tensor of one byte.
 pub const TENSOR: &str = r#"{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}"#;
@@ -253,40 +252,14 @@ pub const fn tensor_then(text: &'static [u8]) -> Body {
     wrapped(TENSOR, text, "", 1)
 }
 
-/// A text, and a header with a tensor after it.
-pub const fn then_tensor(text: &'static str) -> Body {
-    wrapped("", text.as_bytes(), TENSOR, 1)
+/// The inside of a tensor's name, in bytes.
+pub const fn name_bytes(text: &'static [u8]) -> Body {
+    wrapped(r#"{""#, text, r#"":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}"#, 1)
 }
 
-/// The inside of a header after its first brace, up to the entry of a tensor.
-pub const fn before_name(text: &'static str) -> Body {
-    wrapped("{", text.as_bytes(), r#"{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}"#, 1)
-}
-
-/// The place after the first comma of an entry.
-pub const fn in_entry(text: &'static str) -> Body {
-    wrapped(r#"{"a":{"dtype":"U8","#, text.as_bytes(), r#""shape":[1],"data_offsets":[0,1]}}"#, 1)
-}
-
-/// The value of `__metadata__` before a tensor.
-pub const fn metadata_then_tensor(text: &'static str) -> Body {
-    let tensor = r#","t":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}"#;
-    wrapped(r#"{"__metadata__":"#, text.as_bytes(), tensor, 1)
-}
-
-/// A tensor's entry, for one byte of data.
-pub const fn entry(text: &'static str) -> Body {
-    wrapped(r#"{"a":"#, text.as_bytes(), "}", 1)
-}
-
-/// The members of a tensor's entry, for one byte of data.
-pub const fn members(text: &'static str) -> Body {
-    wrapped(r#"{"a":{"#, text.as_bytes(), "}}", 1)
-}
-
-/// The dtype of a tensor of eight elements, for eight bytes of data.
-pub const fn dtype(text: &'static str) -> Body {
-    wrapped(r#"{"a":{"dtype":"#, text.as_bytes(), r#","shape":[8],"data_offsets":[0,8]}}"#, 8)
+/// The inside of a string that is a value in `__metadata__`, in bytes.
+pub const fn value_bytes(text: &'static [u8]) -> Body {
+    wrapped(r#"{"__metadata__":{"k":""#, text, r#""}}"#, 0)
 }
 
 /// The dtype of a tensor, with a shape and data for elements of this many bits.
@@ -301,54 +274,50 @@ pub const fn dtype_of(bits: u64, text: &'static str) -> Body {
     wrapped(r#"{"a":{"dtype":"#, text.as_bytes(), after, data)
 }
 
-/// The shape of a tensor of one byte.
-pub const fn shape(text: &'static str) -> Body {
-    wrapped(r#"{"a":{"dtype":"U8","shape":"#, text.as_bytes(), r#","data_offsets":[0,1]}}"#, 1)
+/// Bodies with a text at a place of a header: what is before and after it, and the bytes of data.
+macro_rules! places {
+    ($($(#[$doc:meta])* $place:ident: $before:expr, $after:expr, $data:literal;)*) => {$(
+        $(#[$doc])*
+        pub const fn $place(text: &'static str) -> Body {
+            wrapped($before, text.as_bytes(), $after, $data)
+        }
+    )*};
 }
 
-/// The shape of a tensor of no bytes.
-pub const fn empty_shape(text: &'static str) -> Body {
-    wrapped(r#"{"a":{"dtype":"U8","shape":"#, text.as_bytes(), r#","data_offsets":[0,0]}}"#, 0)
-}
-
-/// The offsets of a tensor of no bytes.
-pub const fn empty_offsets(text: &'static str) -> Body {
-    wrapped(r#"{"a":{"dtype":"U8","shape":[0],"data_offsets":"#, text.as_bytes(), "}}", 0)
-}
-
-/// The offsets of a tensor of one byte.
-pub const fn offsets(text: &'static str) -> Body {
-    wrapped(r#"{"a":{"dtype":"U8","shape":[1],"data_offsets":"#, text.as_bytes(), "}}", 1)
-}
-
-/// The value of an unknown member of an otherwise valid entry.
-pub const fn unknown(text: &'static str) -> Body {
-    wrapped(r#"{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1],"x":"#, text.as_bytes(), "}}", 1)
-}
-
-/// The inside of a tensor's name.
-pub const fn name(text: &'static str) -> Body {
-    name_bytes(text.as_bytes())
-}
-
-/// The inside of a tensor's name, in bytes.
-pub const fn name_bytes(text: &'static [u8]) -> Body {
-    wrapped(r#"{""#, text, r#"":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}"#, 1)
-}
-
-/// The value of `__metadata__`.
-pub const fn metadata(text: &'static str) -> Body {
-    wrapped(r#"{"__metadata__":"#, text.as_bytes(), "}", 0)
-}
-
-/// The inside of a string that is a value in `__metadata__`.
-pub const fn value(text: &'static str) -> Body {
-    value_bytes(text.as_bytes())
-}
-
-/// The inside of a string that is a value in `__metadata__`, in bytes.
-pub const fn value_bytes(text: &'static [u8]) -> Body {
-    wrapped(r#"{"__metadata__":{"k":""#, text, r#""}}"#, 0)
+places! {
+    /// An entire header.
+    json: "", "", 0;
+    /// A text before a header with a tensor.
+    then_tensor: "", TENSOR, 1;
+    /// The inside of a header after its first brace, up to the entry of a tensor.
+    before_name: "{", r#"{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}"#, 1;
+    /// The place after the first comma of an entry.
+    in_entry: r#"{"a":{"dtype":"U8","#, r#""shape":[1],"data_offsets":[0,1]}}"#, 1;
+    /// The value of `__metadata__` before a tensor.
+    metadata_then_tensor:
+        r#"{"__metadata__":"#, r#","t":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}"#, 1;
+    /// A tensor's entry, for one byte of data.
+    entry: r#"{"a":"#, "}", 1;
+    /// The members of a tensor's entry, for one byte of data.
+    members: r#"{"a":{"#, "}}", 1;
+    /// The dtype of a tensor of eight elements, for eight bytes of data.
+    dtype: r#"{"a":{"dtype":"#, r#","shape":[8],"data_offsets":[0,8]}}"#, 8;
+    /// The shape of a tensor of one byte.
+    shape: r#"{"a":{"dtype":"U8","shape":"#, r#","data_offsets":[0,1]}}"#, 1;
+    /// The shape of a tensor of no bytes.
+    empty_shape: r#"{"a":{"dtype":"U8","shape":"#, r#","data_offsets":[0,0]}}"#, 0;
+    /// The offsets of a tensor of no bytes.
+    empty_offsets: r#"{"a":{"dtype":"U8","shape":[0],"data_offsets":"#, "}}", 0;
+    /// The offsets of a tensor of one byte.
+    offsets: r#"{"a":{"dtype":"U8","shape":[1],"data_offsets":"#, "}}", 1;
+    /// The value of an unknown member of an otherwise valid entry.
+    unknown: r#"{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1],"x":"#, "}}", 1;
+    /// The inside of a tensor's name.
+    name: r#"{""#, r#"":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}"#, 1;
+    /// The value of `__metadata__`.
+    metadata: r#"{"__metadata__":"#, "}", 0;
+    /// The inside of a string that is a value in `__metadata__`.
+    value: r#"{"__metadata__":{"k":""#, r#""}}"#, 0;
 }
 
 /// A header of tensors, each `(name, dtype, shape, offsets)`.

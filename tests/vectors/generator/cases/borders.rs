@@ -1,11 +1,9 @@
 //! Files for readers with buffers: at each border of a buffer, counted from the start of the file or of the
 //! header, something is cut in two. They are made for all sizes at once, and for each place of the cut.
 
-use crate::case::{Body, Case, bad, ok, recipe};
+use crate::case::{Body, Case, MEMBERS, bad, ok, recipe};
 use crate::recipe::Part::{self, Hex, Text, Zeros};
-use crate::recipe::{Recipe, times};
-
-const TENSOR: &str = r#""dtype":"U8","shape":[1],"data_offsets":[0,1]"#;
+use crate::recipe::times;
 
 /// Where the header begins in the file.
 const HEADER: usize = 8;
@@ -52,7 +50,7 @@ fn leak(text: String) -> &'static str {
 }
 
 fn file(header: Vec<Part>, data: &'static [Part]) -> Body {
-    recipe(Recipe { header: header.leak(), data, length: None })
+    recipe(header.leak(), data)
 }
 
 /// Returns this piece often enough to reach beyond the largest border.
@@ -69,7 +67,7 @@ fn names((id, rule, piece, flag, words): Piece) -> Vec<Case> {
             Text(leak(format!("{{\"{}", "s".repeat(shift)))),
             long(piece),
             Text("\":{"),
-            Text(TENSOR),
+            Text(MEMBERS),
             Text("}}"),
         ];
         let reason =
@@ -120,7 +118,7 @@ const SKIPPED: &str = r#"-12.5e+100,false,null,true ,{"key":["x"]} , "#;
 
 fn skipped(shift: usize) -> Case {
     let before = leak(format!(r#"{{"a":{{"x":[{}"#, " ".repeat(shift)));
-    let header = vec![Text(before), long(SKIPPED), Text("0],"), Text(TENSOR), Text("}}")];
+    let header = vec![Text(before), long(SKIPPED), Text("0],"), Text(MEMBERS), Text("}}")];
     let reason = leak(format!(
         "Skipped numbers, literals and brackets, {shift} bytes later: borders of buffers cut them."
     ));
@@ -137,7 +135,7 @@ fn literals() -> Case {
         header.extend([times((size - 2 - at) as u64, " "), Text(BOTH)]);
         at = size - 2 + BOTH.len();
     }
-    header.extend([Text("null],"), Text(TENSOR), Text("}}")]);
+    header.extend([Text("null],"), Text(MEMBERS), Text("}}")]);
     ok(
         "border-literals",
         "json-2",
@@ -187,7 +185,7 @@ fn around(size: usize, region: Vec<Part>) -> Body {
     let filler = size - BEFORE - HEADER - START.len();
     let mut header = vec![Text(START), times(filler as u64, "n")];
     header.extend(region);
-    header.extend([Text("\":{"), Text(TENSOR), Text("}}")]);
+    header.extend([Text("\":{"), Text(MEMBERS), Text("}}")]);
     file(header, &[Zeros(1)])
 }
 
