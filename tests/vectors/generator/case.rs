@@ -222,6 +222,11 @@ impl Body {
     }
 }
 
+/// Keeps a text that is made for a case.
+pub fn leak(text: String) -> &'static str {
+    text.leak()
+}
+
 /// An entire file, byte by byte.
 pub const fn raw(file: &'static [u8]) -> Body {
     Body::Raw(file)

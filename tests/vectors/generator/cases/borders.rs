@@ -1,7 +1,7 @@
 //! Files for readers with buffers: at each border of a buffer, counted from the start of the file or of the
 //! header, something is cut in two. They are made for all sizes at once, and for each place of the cut.
 
-use crate::case::{Body, Case, MEMBERS, bad, ok, recipe};
+use crate::case::{Body, Case, MEMBERS, bad, leak, ok, recipe};
 use crate::recipe::Part::{self, Hex, Text, Zeros};
 use crate::recipe::times;
 
@@ -43,10 +43,6 @@ pub fn all() -> Vec<Case> {
     cases
         .extend(SIZES.into_iter().flat_map(|size| FAULTS.iter().flat_map(move |fault| broken(size, *fault))));
     cases
-}
-
-fn leak(text: String) -> &'static str {
-    text.leak()
 }
 
 fn file(header: Vec<Part>, data: &'static [Part]) -> Body {

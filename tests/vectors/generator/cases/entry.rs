@@ -59,28 +59,6 @@ pub const ENTRIES: &[Case] = &[
 
 #[rustfmt::skip] // One case, one or two lines.
 pub const DTYPES: &[Case] = &[
-    ok("dtype-bool", "dtype-1", tensors!(("a" "BOOL" "[8]" "[0,8]")).data(8), "BOOL has 8 bits."),
-    ok("dtype-f4", "dtype-1", tensors!(("a" "F4" "[8]" "[0,4]")).data(4), "F4 has 4 bits.").flags(&["sub-byte"]),
-    ok("dtype-f6-e2m3", "dtype-1", tensors!(("a" "F6_E2M3" "[8]" "[0,6]")).data(6), "F6_E2M3 has 6 bits.").flags(&["sub-byte"]),
-    ok("dtype-f6-e3m2", "dtype-1", tensors!(("a" "F6_E3M2" "[8]" "[0,6]")).data(6), "F6_E3M2 has 6 bits.").flags(&["sub-byte"]),
-    ok("dtype-u8", "dtype-1", tensors!(("a" "U8" "[8]" "[0,8]")).data(8), "U8 has 8 bits."),
-    ok("dtype-i8", "dtype-1", tensors!(("a" "I8" "[8]" "[0,8]")).data(8), "I8 has 8 bits."),
-    ok("dtype-f8-e5m2", "dtype-1", tensors!(("a" "F8_E5M2" "[8]" "[0,8]")).data(8), "F8_E5M2 has 8 bits."),
-    ok("dtype-f8-e4m3", "dtype-1", tensors!(("a" "F8_E4M3" "[8]" "[0,8]")).data(8), "F8_E4M3 has 8 bits."),
-    ok("dtype-f8-e8m0", "dtype-1", tensors!(("a" "F8_E8M0" "[8]" "[0,8]")).data(8), "F8_E8M0 has 8 bits."),
-    ok("dtype-f8-e4m3fnuz", "dtype-1", tensors!(("a" "F8_E4M3FNUZ" "[8]" "[0,8]")).data(8), "F8_E4M3FNUZ has 8 bits."),
-    ok("dtype-f8-e5m2fnuz", "dtype-1", tensors!(("a" "F8_E5M2FNUZ" "[8]" "[0,8]")).data(8), "F8_E5M2FNUZ has 8 bits."),
-    ok("dtype-i16", "dtype-1", tensors!(("a" "I16" "[8]" "[0,16]")).data(16), "I16 has 16 bits."),
-    ok("dtype-u16", "dtype-1", tensors!(("a" "U16" "[8]" "[0,16]")).data(16), "U16 has 16 bits."),
-    ok("dtype-f16", "dtype-1", tensors!(("a" "F16" "[8]" "[0,16]")).data(16), "F16 has 16 bits."),
-    ok("dtype-bf16", "dtype-1", tensors!(("a" "BF16" "[8]" "[0,16]")).data(16), "BF16 has 16 bits."),
-    ok("dtype-i32", "dtype-1", tensors!(("a" "I32" "[8]" "[0,32]")).data(32), "I32 has 32 bits."),
-    ok("dtype-u32", "dtype-1", tensors!(("a" "U32" "[8]" "[0,32]")).data(32), "U32 has 32 bits."),
-    ok("dtype-f32", "dtype-1", tensors!(("a" "F32" "[8]" "[0,32]")).data(32), "F32 has 32 bits."),
-    ok("dtype-c64", "dtype-1", tensors!(("a" "C64" "[8]" "[0,64]")).data(64), "C64 has 64 bits, not two times 64."),
-    ok("dtype-f64", "dtype-1", tensors!(("a" "F64" "[8]" "[0,64]")).data(64), "F64 has 64 bits."),
-    ok("dtype-i64", "dtype-1", tensors!(("a" "I64" "[8]" "[0,64]")).data(64), "I64 has 64 bits."),
-    ok("dtype-u64", "dtype-1", tensors!(("a" "U64" "[8]" "[0,64]")).data(64), "U64 has 64 bits."),
     ok("dtype-all", "dtype-1", tensors!(
         ("u64" "U64" "[1]" "[0,8]"), ("i64" "I64" "[1]" "[8,16]"), ("f64" "F64" "[1]" "[16,24]"), ("c64" "C64" "[1]" "[24,32]"), ("f32" "F32" "[1]" "[32,36]"),
         ("u32" "U32" "[1]" "[36,40]"), ("i32" "I32" "[1]" "[40,44]"), ("bf16" "BF16" "[1]" "[44,46]"), ("f16" "F16" "[1]" "[46,48]"), ("u16" "U16" "[1]" "[48,50]"),

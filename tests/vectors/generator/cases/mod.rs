@@ -5,6 +5,7 @@ mod carriers;
 mod container;
 mod counts;
 mod dense;
+mod dtypes;
 mod entry;
 mod foreign;
 mod json;
@@ -29,6 +30,7 @@ pub fn all() -> Vec<Case> {
         json::CASES,
         strings::CASES,
         entry::ENTRIES,
+        &dtypes::eight(),
         entry::DTYPES,
         numbers::CASES,
         members::CASES,
@@ -36,6 +38,9 @@ pub fn all() -> Vec<Case> {
         container::LENGTHS,
         sound::CASES,
         carriers::CASES,
+        &dtypes::too_long(),
+        &dtypes::scalars(),
+        &dtypes::empty(),
         widths::CASES,
         foreign::CASES,
         special::CASES,
