@@ -1,7 +1,7 @@
 //! Cases for single bugs of readers that no other case catches.
 
 use crate::case::{
-    Case, MEMBERS, bad, bytes, empty_offsets, empty_shape, json, members, offsets, ok, recipe, shape,
+    Case, MEMBERS, bad, bytes, empty_offsets, empty_shape, json, leak, members, offsets, ok, recipe, shape,
     tensors, unknown,
 };
 use crate::recipe::Part::{self, Text, Zeros};
@@ -178,19 +178,20 @@ pub fn controls() -> Vec<Case> {
         .collect()
 }
 
-/// Where a comma or a colon is: a valid header with `#` in its place, and the words for it.
+/// Where a comma or a colon is: a valid header with `#` in its place, the words for it, which of the two it
+/// is, and which of its cases have other ids.
 #[rustfmt::skip] // One place, one line.
-const SEPARATORS: [(&str, &str, &str, char); 10] = [
-    ("between-entries", r##"{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}#"b":{"dtype":"U8","shape":[0],"data_offsets":[1,1]}}"##, "between two entries", ','),
-    ("in-entry", r##"{"a":{"dtype":"U8"#"shape":[1],"data_offsets":[0,1]}}"##, "between two members of an entry", ','),
-    ("in-shape", r##"{"a":{"dtype":"U8","shape":[1#1],"data_offsets":[0,1]}}"##, "between two dimensions", ','),
-    ("in-metadata", r##"{"__metadata__":{"k":"v"#"l":"w"},"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}"##, "between two pairs of metadata", ','),
-    ("in-skipped-array", r##"{"a":{"x":["s"#"t"],"dtype":"U8","shape":[1],"data_offsets":[0,1]}}"##, "in an array that is skipped", ','),
-    ("in-skipped-object", r##"{"a":{"x":{"y":1#"z":2},"dtype":"U8","shape":[1],"data_offsets":[0,1]}}"##, "in an object that is skipped", ','),
-    ("behind-name", r##"{"a"#{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}"##, "behind a name", ':'),
-    ("behind-key", r##"{"a":{"dtype"#"U8","shape":[1],"data_offsets":[0,1]}}"##, "behind a key of an entry", ':'),
-    ("behind-metadata-key", r##"{"__metadata__":{"k"#"v"},"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}"##, "behind a metadata key", ':'),
-    ("behind-skipped-key", r##"{"a":{"x":{"y"#1},"dtype":"U8","shape":[1],"data_offsets":[0,1]}}"##, "behind a key that is skipped", ':'),
+const SEPARATORS: [(&str, &str, &str, &str, &str); 10] = [
+    ("between-entries", r##"{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}#"b":{"dtype":"U8","shape":[0],"data_offsets":[1,1]}}"##, "between two entries", ",", "right"),
+    ("in-entry", r##"{"a":{"dtype":"U8"#"shape":[1],"data_offsets":[0,1]}}"##, "between two members of an entry", ",", "right semicolon twice"),
+    ("in-shape", r##"{"a":{"dtype":"U8","shape":[1#1],"data_offsets":[0,1]}}"##, "between two dimensions", ",", "missing twice"),
+    ("in-metadata", r##"{"__metadata__":{"k":"v"#"l":"w"},"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}"##, "between two pairs of metadata", ",", ""),
+    ("in-skipped-array", r##"{"a":{"x":["s"#"t"],"dtype":"U8","shape":[1],"data_offsets":[0,1]}}"##, "in an array that is skipped", ",", ""),
+    ("in-skipped-object", r##"{"a":{"x":{"y":1#"z":2},"dtype":"U8","shape":[1],"data_offsets":[0,1]}}"##, "in an object that is skipped", ",", ""),
+    ("behind-name", r##"{"a"#{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}"##, "behind a name", ":", "right equals twice"),
+    ("behind-key", r##"{"a":{"dtype"#"U8","shape":[1],"data_offsets":[0,1]}}"##, "behind a key of an entry", ":", "right"),
+    ("behind-metadata-key", r##"{"__metadata__":{"k"#"v"},"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}"##, "behind a metadata key", ":", ""),
+    ("behind-skipped-key", r##"{"a":{"x":{"y"#1},"dtype":"U8","shape":[1],"data_offsets":[0,1]}}"##, "behind a key that is skipped", ":", ""),
 ];
 
 /// What a reader may take for a comma or a colon.
@@ -202,39 +203,23 @@ const WRONG: [(&str, &str, &str); 5] = [
     ("other", "¦@", "A colon for a comma, or the reverse,"),
 ];
 
-/// Cases that have other ids.
-const PRESENT: [&str; 10] = [
-    "separator-between-entries",
-    "separator-in-entry",
-    "separator-in-entry-semicolon",
-    "separator-in-entry-twice",
-    "separator-in-shape-missing",
-    "separator-in-shape-twice",
-    "separator-behind-name",
-    "separator-behind-name-equals",
-    "separator-behind-name-twice",
-    "separator-behind-key",
-];
-
 /// Returns each place with its separator, and with what is none.
 pub fn separators() -> Vec<Case> {
     let mut cases = Vec::new();
-    for (place, header, words, right) in SEPARATORS {
-        let with = |separator: &str| &*header.replace('#', separator).leak();
-        let right = right.to_string();
-        let reason = format!("The separator {words}.").leak();
-        cases.push(
-            ok(format!("separator-{place}").leak(), "json-1", json(with(&right)).data(1), reason)
-                .flags(&["grammar"]),
-        );
+    for (place, header, words, right, elsewhere) in SEPARATORS {
+        let with = |separator: &str| json(leak(header.replace('#', separator))).data(1);
+        let mut add = |case: Case| cases.push(case.flags(&["grammar"]));
+        if !elsewhere.contains("right") {
+            let reason = leak(format!("The separator {words}."));
+            add(ok(leak(format!("separator-{place}")), "json-1", with(right), reason));
+        }
         let other = if right == "," { ":" } else { "," };
-        for (id, wrong, what) in WRONG {
-            let header = with(&wrong.replace('#', &right).replace('@', other));
-            let reason = format!("{what} {words}.").leak();
-            let id = format!("separator-{place}-{id}").leak();
-            cases.push(bad(id, "json-1", "json.syntax", json(header).data(1), reason).flags(&["grammar"]));
+        for (id, wrong, what) in WRONG.iter().filter(|(id, ..)| !elsewhere.contains(id)) {
+            let body = with(&wrong.replace('#', right).replace('@', other));
+            let reason = leak(format!("{what} {words}."));
+            let id = leak(format!("separator-{place}-{id}"));
+            add(bad(id, "json-1", "json.syntax", body, reason));
         }
     }
-    cases.retain(|case| !PRESENT.contains(&case.id));
     cases
 }
