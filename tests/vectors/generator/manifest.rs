@@ -104,10 +104,13 @@ fn pair((key, value): &(&str, &str)) -> String {
 }
 
 /// Returns one vector as a line of the manifest.
-pub fn vector(listed: &Listed<'_>) -> String {
-    let Listed { vector, twin, flags, level, lite } = listed;
+pub fn vector(vector: &Listed<'_>) -> String {
+    let Listed { vector, twin, flags, level, lite } = vector;
     let case = vector.case;
     let object = Object::default().with("id", json!(case.id));
+    let table = vector.table.as_ref();
+    // The table of a recipe may be too long to list.
+    let (counted, listed) = if let Body::Recipe(_) = case.body { (table, None) } else { (None, table) };
     place(object, vector)
         .with("level", json!(level))
         .with("header_only", json!(is_header_only(vector)))
@@ -127,36 +130,19 @@ pub fn vector(listed: &Listed<'_>) -> String {
         .with("reason", json!(case.reason))
         .with("flags", json!(flags))
         .with("reference", verdicts(vector))
-        .maybe("tensor_count", many(vector).map(|table| json!(table.tensors.len())))
-        .maybe("tensors", few(vector).map(|table| tensors(vector, table)))
-        .maybe("metadata", few(vector).map(|table| json!(table.metadata)))
+        .maybe("tensor_count", counted.map(|table| json!(table.tensors.len())))
+        .maybe("tensors", listed.map(|table| tensors(vector, table)))
+        .maybe("metadata", listed.map(|table| json!(table.metadata)))
         .line()
 }
 
+/// Adds where the bytes are: in a file, or in a recipe.
 fn place(object: Object, vector: &Vector<'_>) -> Object {
-    match vector.case.body {
-        Body::Recipe(recipe) => object
-            .with("recipe", recipe.to_json())
-            .with("length", json!(vector.file.len()))
-            .with("sha256", json!(sum(&vector.file))),
-        _ => object
-            .with("file", json!(vector.path()))
-            .with("length", json!(vector.file.len()))
-            .with("sha256", json!(sum(&vector.file))),
-    }
-}
-
-/// Returns the table of a file that has too many tensors to list.
-fn many<'a>(vector: &'a Vector<'_>) -> Option<&'a Table> {
-    vector.table.as_ref().filter(|_| is_recipe(vector))
-}
-
-fn few<'a>(vector: &'a Vector<'_>) -> Option<&'a Table> {
-    vector.table.as_ref().filter(|_| !is_recipe(vector))
-}
-
-fn is_recipe(vector: &Vector<'_>) -> bool {
-    matches!(vector.case.body, Body::Recipe(_))
+    let object = match vector.case.body {
+        Body::Recipe(recipe) => object.with("recipe", recipe.to_json()),
+        _ => object.with("file", json!(vector.path())),
+    };
+    object.with("length", json!(vector.file.len())).with("sha256", json!(sum(&vector.file)))
 }
 
 fn verdicts(vector: &Vector<'_>) -> Value {
