@@ -1,7 +1,5 @@
-//! Writes the conformance vectors, or checks that the committed files are those of the cases.
-//!
-//! `vectors generate` writes the files and the manifest; `vectors check` compares them byte for byte. Both
-//! run five releases of the reference and fail when a case contradicts it.
+//! Writes the files of the conformance vectors and their manifests: `vectors generate`. It runs five releases
+//! of the reference, and fails when a case contradicts it.
 
 mod build;
 mod case;
@@ -29,8 +27,7 @@ type Files = BTreeMap<PathBuf, Vec<u8>>;
 fn main() -> ExitCode {
     let outcome = match std::env::args().nth(1).as_deref() {
         Some("generate") => generated().and_then(|files| write(&files)),
-        Some("check") => generated().and_then(|files| check(&files)),
-        _ => Err(vec!["usage: vectors generate|check".to_owned()]),
+        _ => Err(vec!["usage: vectors generate".to_owned()]),
     };
     match outcome {
         Ok(count) => {
@@ -146,21 +143,6 @@ fn write(files: &Files) -> Result<usize, Vec<String>> {
         std::fs::write(&full, bytes).map_err(|error| about(path, &error))?;
     }
     Ok(files.len())
-}
-
-fn check(files: &Files) -> Result<usize, Vec<String>> {
-    let mut problems: Vec<String> = unexpected_files(files)?
-        .iter()
-        .map(|path| format!("{}: no case makes this file", path.display()))
-        .collect();
-    for (path, bytes) in files {
-        match std::fs::read(root().join(path)) {
-            Ok(found) if found == *bytes => {}
-            Ok(_) => problems.push(format!("{}: differs from what its case makes", path.display())),
-            Err(error) => problems.extend(about(path, &error)),
-        }
-    }
-    if problems.is_empty() { Ok(files.len()) } else { Err(problems) }
 }
 
 /// Returns files in the directories that no case makes.
