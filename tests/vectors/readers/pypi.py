@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Asks a reader of PyPI: `python3 pypi.py NAME`, with a path on each line of stdin.
+"""Asks a reader of PyPI: `python3 pypi.py NAME`, with a path on each line of stdin. NAME is a function here.
 
 For each path, in order, a line of JSON on stdout: {"tensors": …, "metadata": …}, or {"error": "why"}. Each
 function does what its users do: opens the file, lists the tensors and reads their data. An exception is a
@@ -20,12 +20,14 @@ import sys
 
 
 def table_of(rows, metadata=None):
-    """Returns a table of (name, dtype, shape, data or None)."""
+    """Returns a table of (name, dtype, shape, data or None, and perhaps offsets)."""
     tensors = {}
-    for name, dtype, shape, data in rows:
+    for name, dtype, shape, data, *offsets in rows:
         tensors[name] = {"dtype": dtype, "shape": [plain(size) for size in shape]}
         if data is not None:
             tensors[name]["sha256"] = hashlib.sha256(data).hexdigest()
+        if offsets:
+            tensors[name]["data_offsets"] = offsets[0]
     return {"tensors": tensors, **({"metadata": metadata} if metadata else {})}
 
 
@@ -45,16 +47,6 @@ def alone(package, module):
     return loaded
 
 
-def deserialize(package):
-    """Reads a file in memory. This function tells neither offsets nor metadata."""
-
-    def read(path):
-        rows = package.deserialize(path.read_bytes())
-        return table_of((name, tensor["dtype"], tensor["shape"], tensor["data"]) for name, tensor in rows)
-
-    return read
-
-
 def safe_open(package):
     """Reads a file on disk. The data is not read: numpy does not have all dtypes."""
 
@@ -68,9 +60,14 @@ def safe_open(package):
 
 
 def safetensors_deserialize():
+    """Reads a file in memory. This function tells neither offsets nor metadata."""
     import safetensors
 
-    return deserialize(safetensors)
+    def read(path):
+        rows = safetensors.deserialize(path.read_bytes())
+        return table_of((name, tensor["dtype"], tensor["shape"], tensor["data"]) for name, tensor in rows)
+
+    return read
 
 
 def safetensors_safe_open():
@@ -101,11 +98,9 @@ def fastsafetensors():
 
     def read(path):
         found = SafeTensorsMetadata.from_file(str(path), framework)
-        rows = ((name, tensor.dtype.value, tensor.shape, None) for name, tensor in found.tensors.items())
-        table = table_of(rows, found.metadata)
-        for name, tensor in found.tensors.items():
-            table["tensors"][name]["data_offsets"] = tensor.data_offsets
-        return table
+        tensors = found.tensors.items()
+        rows = ((name, tensor.dtype.value, tensor.shape, None, tensor.data_offsets) for name, tensor in tensors)
+        return table_of(rows, found.metadata)
 
     return read
 
@@ -127,10 +122,9 @@ def huggingface_hub():
 
     def read(path):
         found = parse_local_safetensors_file_metadata(path)
-        table = table_of(((name, tensor.dtype, tensor.shape, None) for name, tensor in found.tensors.items()), found.metadata)
-        for name, tensor in found.tensors.items():
-            table["tensors"][name]["data_offsets"] = tensor.data_offsets
-        return table
+        tensors = found.tensors.items()
+        rows = ((name, tensor.dtype, tensor.shape, None, tensor.data_offsets) for name, tensor in tensors)
+        return table_of(rows, found.metadata)
 
     return read
 
@@ -210,11 +204,10 @@ def safetensors_print():
         report = reader.read_report(str(path))
         if report.has_errors:
             raise ValueError("; ".join(issue.message for issue in report.issues if issue.severity == reader.ERROR))
-        table = table_of((tensor.name, tensor.dtype_name, tensor.shape, None) for tensor in report.tensors)
-        for tensor in report.tensors:
-            table["tensors"][tensor.name]["data_offsets"] = [tensor.begin, tensor.end]
+        offsets = lambda tensor: [tensor.begin, tensor.end]
+        rows = ((tensor.name, tensor.dtype_name, tensor.shape, None, offsets(tensor)) for tensor in report.tensors)
         is_absent = report.metadata_declaration in (Declaration.ABSENT, Declaration.NULL)
-        return table | {"metadata": None if is_absent else report.metadata}
+        return table_of(rows) | {"metadata": None if is_absent else report.metadata}
 
     return read
 
@@ -237,26 +230,9 @@ def tinygrad():
     return read
 
 
-#: Loads each reader; `-` of its name is `_` here.
-READERS = [
-    safetensors_deserialize,
-    safetensors_safe_open,
-    cryptotensors,
-    fastsafetensors,
-    gguf,
-    huggingface_hub,
-    mlx,
-    onnx_safetensors,
-    paddlenlp,
-    pure_safetensors,
-    safetensors_print,
-    tinygrad,
-]
-
-
 def main():
     """Answers line by line."""
-    read = next(load for load in READERS if load.__name__ == sys.argv[1])()
+    read = globals()[sys.argv[1]]()
     # tinygrad keeps every file open.
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
