@@ -146,7 +146,7 @@ def json_object(output, what):
     except UnicodeDecodeError as error:
         raise Wrong(f"{what} is not UTF-8: {start(output)}") from error
     try:
-        found = json.loads(text, parse_constant=not_json, parse_int=integer, parse_float=finite)
+        found = json.loads(text, parse_constant=strict.not_json, parse_int=integer, parse_float=finite)
     except (ValueError, RecursionError):
         found = None
     # Other parsers stop at this depth.
@@ -167,11 +167,6 @@ def check_text(found, output, what):
 def with_whole_pairs(text):
     """Returns the text of an error, with U+FFFD for each half of a surrogate pair."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-
-
-def not_json(word):
-    """Rejects NaN and Infinity, which Python reads although they are not JSON."""
-    raise ValueError(word)
 
 
 def integer(text):
