@@ -40,15 +40,15 @@ fn unless(holds: bool, problem: &str) -> Option<String> {
     (!holds).then(|| problem.to_owned())
 }
 
-/// Returns the manifest as JSON, uninterpreted.
-fn raw() -> Value {
-    let text = std::fs::read(vectors::folder().join("manifest.json")).expect("the manifest can be read");
+/// Returns a manifest as JSON, uninterpreted.
+fn raw(path: &str) -> Value {
+    let text = std::fs::read(vectors::folder().join(path)).expect("the manifest can be read");
     serde_json::from_slice(&text).expect("the manifest is JSON")
 }
 
 /// The paths of the vectors that are files, by id.
 fn files() -> BTreeMap<String, String> {
-    let manifest = raw();
+    let manifest = raw("manifest.json");
     let vectors = manifest["vectors"].as_array().expect("the vectors are an array");
     let text = |vector: &Value, key: &str| Some(vector.get(key)?.as_str()?.to_owned());
     vectors.iter().filter_map(|vector| Some((text(vector, "id")?, text(vector, "file")?))).collect()
@@ -60,7 +60,7 @@ fn the_schema() -> Schema {
 
 #[test]
 fn manifest_matches_its_schema() {
-    assert_eq!(the_schema().check(&raw()), Ok(()));
+    assert_eq!(the_schema().check(&raw("manifest.json")), Ok(()));
 }
 
 /// For devices: README.md promises this format and these limits.
@@ -72,7 +72,7 @@ fn manifest_can_be_read_line_by_line() {
     let (_, rest) = text.split_once("\n\"vectors\":[\n").expect("a line begins the vectors");
     let vectors = rest.strip_suffix("\n]}\n").expect("the last line ends the vectors and the manifest");
     let lines = vectors.split(",\n").map(|line| serde_json::from_str(line).expect("a line is a vector"));
-    assert_eq!(lines.collect::<Vec<Value>>(), *raw()["vectors"].as_array().expect("an array"));
+    assert_eq!(lines.collect::<Vec<Value>>(), *raw("manifest.json")["vectors"].as_array().expect("an array"));
     assert!(text.lines().all(|line| line.len() <= LONGEST_LINE), "a line is too long");
     assert!(!text.replace(r"\\", "").contains(r"\ud"), "half a character is in escapes");
     each(|_, vector| {
@@ -84,21 +84,22 @@ fn manifest_can_be_read_line_by_line() {
 }
 
 /// Sets a member of the manifest, or removes it where the value is null. The path may begin with what the
-/// first vector has that it is in.
+/// first vector or case has that it is in.
 fn set(manifest: &mut Value, path: &str, value: Value) {
     let (which, path) = path.split_at(path.find('/').expect("a path"));
     let (parent, member) = path.rsplit_once('/').expect("a path");
     let place = match which.split_once('=') {
         None => manifest,
         Some((name, word)) => {
-            let mut vectors = manifest["vectors"].as_array_mut().expect("an array").iter_mut();
+            let list = if manifest["cases"].is_array() { "cases" } else { "vectors" };
+            let mut vectors = manifest[list].as_array_mut().expect("an array").iter_mut();
             vectors.find(|vector| vector[name] == word).unwrap_or_else(|| panic!("no vector has {which}"))
         }
     };
     let members = place.pointer_mut(parent).and_then(Value::as_object_mut).expect("an object");
     match value {
         Value::Null => assert!(members.remove(member).is_some(), "there is no {member}"),
-        value => drop(members.insert(member.to_owned(), value)),
+        value => drop(members.insert(member.replace("~1", "/"), value)),
     }
 }
 
@@ -151,7 +152,7 @@ fn breaks() -> [(&'static str, &'static str, Value); 40] {
 /// A schema that accepts everything checks nothing.
 #[test]
 fn broken_manifest_violates_the_schema() {
-    let (schema, mut valid) = (the_schema(), raw());
+    let (schema, mut valid) = (the_schema(), raw("manifest.json"));
     // All vectors of the manifest would be checked for each of them.
     let (mut number, named) =
         (0, ["container-empty-object", "overflow-zero-last", "entry-object", "count-257"]);
