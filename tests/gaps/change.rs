@@ -1,187 +1,113 @@
 //! What can be changed in a file of the core.
 
 use quote::ToTokens;
-use std::ops::{Range, RangeInclusive};
 use syn::spanned::Spanned;
-use syn::visit::{self, Visit};
-use syn::{Block, Expr, ExprIf, ExprRepeat, ExprWhile, ItemMod, Lit, Pat, ReturnType, Stmt, Type, UnOp};
+use syn::visit_mut::{self, VisitMut};
+use syn::{Expr, Lit, ReturnType, Stmt, UnOp, parse_quote, parse_str};
 
 /// A piece of code of the core that is replaced by another.
 pub struct Change {
+    /// Below the sources of the core.
     pub path: String,
     pub line: usize,
     /// The code before and after.
     pub what: String,
-    bytes: Range<usize>,
-    changed: String,
-    around: [&'static str; 3],
 }
 
-/// What stands before the switch, between it and the original code, and at the end.
-const VALUE: [&str; 3] = ["(", " else {", "})"];
-const STATEMENT: [&str; 3] = ["", " else {", "}"];
-/// At the start of a function.
-const RETURN: [&str; 3] = [" ", "", ""];
-
-/// What is in a file.
-#[derive(Default)]
-pub struct Found<'n> {
-    path: &'n str,
-    /// The functions that only const evaluation calls.
-    names: &'n [&'n str],
-    /// Those of the outer code come first.
-    pub changes: Vec<Change>,
-    /// The lines of these functions.
-    pub in_consts: Vec<(String, RangeInclusive<usize>)>,
-    /// The lines of tests.
-    pub tests: Vec<RangeInclusive<usize>>,
+/// Puts a switch at each change of a file.
+pub struct Switches<'s> {
+    pub path: &'s str,
+    /// Functions that are left as they are.
+    pub skipped: Vec<&'static str>,
+    pub is_chosen: &'s dyn Fn(&Change) -> bool,
+    /// Those of earlier files come first: a number is an index.
+    pub changes: &'s mut Vec<Change>,
 }
 
-/// Returns the text with switches for some of the changes that were found in it, in that order.
-pub fn with_switches<'c>(text: &str, changes: impl Iterator<Item = (usize, &'c Change)>) -> String {
-    let mut inserted = vec![];
-    for (number, Change { bytes, changed, around: [before, between, after], .. }) in changes {
-        let order = isize::try_from(number).expect("few changes");
-        let switch = format!("{before}if crate::mutant::on({number}) {{ {changed} }}{between}");
-        // At one byte, what ends there comes first, innermost first.
-        inserted.push((bytes.start, true, order, switch));
-        inserted.push((bytes.end, after.is_empty(), -order, (*after).to_owned()));
-    }
-    inserted.sort();
-    let (mut changed, mut at) = (String::new(), 0);
-    for (byte, _, _, piece) in inserted {
-        changed = changed + &text[at..byte] + &piece;
-        at = byte;
-    }
-    changed + &text[at..]
-}
-
-impl<'n> Found<'n> {
-    pub fn of(text: &str, path: &'n str, names: &'n [&'n str]) -> Self {
-        let mut found = Self { path, names, ..Self::default() };
-        found.visit_file(&syn::parse_file(text).expect("the library compiles"));
-        found
+impl Switches<'_> {
+    /// Returns the number of a change, if it is chosen.
+    fn add(&mut self, before: &impl ToTokens, after: &impl ToTokens) -> Option<usize> {
+        let what = format!("{} → {}", before.to_token_stream(), after.to_token_stream());
+        let change = Change { path: self.path.to_owned(), line: before.span().start().line, what };
+        (self.is_chosen)(&change).then(|| {
+            self.changes.push(change);
+            self.changes.len() - 1
+        })
     }
 
-    fn add(
-        &mut self,
-        around: [&'static str; 3],
-        code: &impl ToTokens,
-        changed: impl IntoIterator<Item = String>,
-    ) {
-        let (span, text) = (code.span(), code.to_token_stream().to_string());
-        let bytes = match span.byte_range() {
-            bytes if around == RETURN => bytes.start + 1..bytes.start + 1,
-            bytes => bytes,
-        };
-        self.changes.extend(changed.into_iter().map(|changed| {
-            let text: String = if around == RETURN { "{".to_owned() } else { text.clone() };
-            let (path, what) = (self.path.to_owned(), format!("{text} → {changed}"));
-            Change { path, line: span.start().line, what, bytes: bytes.clone(), changed, around }
-        }));
-    }
-
-    /// Adds the opposite of a condition, unless it is changed as an expression.
-    fn condition(&mut self, condition: &Expr) {
-        if !matches!(condition, Expr::Binary(_) | Expr::Unary(_) | Expr::Let(_) | Expr::Lit(_)) {
-            self.add(VALUE, condition, [format!("!({})", condition.to_token_stream())]);
-        }
-    }
-
-    fn function(&mut self, signature: &syn::Signature, block: &Block) {
+    fn function(&mut self, signature: &syn::Signature, block: &mut syn::Block) {
         let name = signature.ident.to_string();
-        if self.names.contains(&&name[..]) {
-            assert!(signature.constness.is_some(), "{name} is not const");
-            return self.in_consts.push((name, lines(block)));
-        }
-        if ["fmt", "format"].contains(&&name[..]) {
+        if name == "fmt" || name == "format" || self.skipped.contains(&&*name) {
             return;
         }
         let output = match &signature.output {
-            ReturnType::Default => String::new(),
+            ReturnType::Default => "()".to_owned(),
             ReturnType::Type(_, output) => output.to_token_stream().to_string().replace(' ', ""),
         };
-        let is_start = |name: &str| output == name || name.contains('<') && output.starts_with(name);
         let body = block.to_token_stream().to_string();
-        let values = others(VALUES, is_start).chain(output.is_empty().then_some(""));
-        let values = values.filter(|value| body != format!("{{ {value} }}"));
-        self.add(RETURN, block, values.map(|value| format!("return {value};")));
-        self.visit_block(block);
+        visit_mut::visit_block_mut(self, block);
+        let is_start = |name: &str| output == name || name.contains('<') && output.starts_with(name);
+        for value in others(VALUES, is_start).filter(|value| body != format!("{{ {value} }}")) {
+            let value: Expr = parse_str(value).expect("a value");
+            if let Some(number) = self.add(&signature.ident, &value) {
+                block.stmts.insert(0, parse_quote!(if crate::mutant::on(#number) { return #value; }));
+            }
+        }
     }
 }
 
-impl<'ast> Visit<'ast> for Found<'_> {
-    fn visit_item_mod(&mut self, item: &'ast ItemMod) {
-        match item.attrs.iter().any(|attribute| attribute.to_token_stream().to_string() == "# [cfg (test)]") {
-            true => self.tests.push(lines(item)),
-            false => visit::visit_item_mod(self, item),
-        }
+impl VisitMut for Switches<'_> {
+    fn visit_item_fn_mut(&mut self, item: &mut syn::ItemFn) {
+        self.function(&item.sig, &mut item.block);
     }
 
-    fn visit_item_fn(&mut self, item: &'ast syn::ItemFn) {
-        self.function(&item.sig, &item.block);
+    fn visit_impl_item_fn_mut(&mut self, item: &mut syn::ImplItemFn) {
+        self.function(&item.sig, &mut item.block);
     }
 
-    fn visit_impl_item_fn(&mut self, item: &'ast syn::ImplItemFn) {
-        self.function(&item.sig, &item.block);
-    }
-
-    fn visit_trait_item_fn(&mut self, item: &'ast syn::TraitItemFn) {
-        item.default.iter().for_each(|block| self.function(&item.sig, block));
-    }
-
-    fn visit_stmt(&mut self, statement: &'ast Stmt) {
+    /// Removes a statement.
+    fn visit_stmt_mut(&mut self, statement: &mut Stmt) {
         use Expr::{Assign, Binary, Call, MethodCall, Try};
-        match statement {
+        let before = statement.clone();
+        visit_mut::visit_stmt_mut(self, statement);
+        match &before {
             // A variable may get its only value here.
-            Stmt::Expr(Assign(assign), _) if has_variable(&assign.left) => {}
+            Stmt::Expr(Assign(assign), _) if matches!(*assign.left, Expr::Path(_) | Expr::Tuple(_)) => {}
             Stmt::Expr(Assign(_) | Binary(_) | Call(_) | MethodCall(_) | Try(_), Some(_)) => {
-                self.add(STATEMENT, statement, [String::new()]);
+                if let Some(number) = self.add(&before, &"") {
+                    *statement = parse_quote!(if crate::mutant::on(#number) {} else { #statement });
+                }
             }
             _ => {}
         }
-        visit::visit_stmt(self, statement);
     }
 
-    fn visit_expr(&mut self, expression: &'ast Expr) {
-        self.add(VALUE, expression, changed(expression));
-        visit::visit_expr(self, expression);
+    fn visit_expr_mut(&mut self, expression: &mut Expr) {
+        let before = expression.clone();
+        visit_mut::visit_expr_mut(self, expression);
+        for after in changed(&before) {
+            if let Some(number) = self.add(&before, &after) {
+                *expression = parse_quote!((if crate::mutant::on(#number) { #after } else { #expression }));
+            }
+        }
     }
 
-    fn visit_expr_if(&mut self, expression: &'ast ExprIf) {
-        self.condition(&expression.cond);
-        visit::visit_expr_if(self, expression);
+    fn visit_expr_repeat_mut(&mut self, repeat: &mut syn::ExprRepeat) {
+        self.visit_expr_mut(&mut repeat.expr);
     }
 
-    fn visit_expr_while(&mut self, expression: &'ast ExprWhile) {
-        self.condition(&expression.cond);
-        visit::visit_expr_while(self, expression);
-    }
-
-    fn visit_arm(&mut self, arm: &'ast syn::Arm) {
-        arm.guard.iter().for_each(|(_, guard)| self.condition(guard));
-        visit::visit_arm(self, arm);
-    }
-
-    fn visit_expr_repeat(&mut self, repeat: &'ast ExprRepeat) {
-        self.visit_expr(&repeat.expr);
-    }
-
-    // What is evaluated at build time, or is no expression.
-    fn visit_item_const(&mut self, _: &'ast syn::ItemConst) {}
-    fn visit_item_static(&mut self, _: &'ast syn::ItemStatic) {}
-    fn visit_item_enum(&mut self, _: &'ast syn::ItemEnum) {}
-    fn visit_impl_item_const(&mut self, _: &'ast syn::ImplItemConst) {}
-    fn visit_trait_item_const(&mut self, _: &'ast syn::TraitItemConst) {}
-    fn visit_expr_const(&mut self, _: &'ast syn::ExprConst) {}
-    fn visit_generic_argument(&mut self, _: &'ast syn::GenericArgument) {}
-    fn visit_attribute(&mut self, _: &'ast syn::Attribute) {}
-    fn visit_type(&mut self, _: &'ast Type) {}
-    fn visit_pat(&mut self, _: &'ast Pat) {}
-}
-
-fn lines(code: &impl Spanned) -> RangeInclusive<usize> {
-    code.span().start().line..=code.span().end().line
+    // What is evaluated at build time, or is no expression, or a test.
+    fn visit_item_mod_mut(&mut self, _: &mut syn::ItemMod) {}
+    fn visit_item_const_mut(&mut self, _: &mut syn::ItemConst) {}
+    fn visit_item_static_mut(&mut self, _: &mut syn::ItemStatic) {}
+    fn visit_item_enum_mut(&mut self, _: &mut syn::ItemEnum) {}
+    fn visit_impl_item_const_mut(&mut self, _: &mut syn::ImplItemConst) {}
+    fn visit_trait_item_const_mut(&mut self, _: &mut syn::TraitItemConst) {}
+    fn visit_expr_const_mut(&mut self, _: &mut syn::ExprConst) {}
+    fn visit_generic_argument_mut(&mut self, _: &mut syn::GenericArgument) {}
+    fn visit_attribute_mut(&mut self, _: &mut syn::Attribute) {}
+    fn visit_type_mut(&mut self, _: &mut syn::Type) {}
+    fn visit_pat_mut(&mut self, _: &mut syn::Pat) {}
 }
 
 /// For each operator and each method, those that replace it.
@@ -190,7 +116,7 @@ const OTHERS: &str = "==:!= !=:== <:<=,>= <=:<,> >:>=,<= >=:>,< &&:|| ||:&& +:- 
     is_some:is_none is_none:is_some is_ok:is_err is_err:is_ok saturating_add:wrapping_add \
     saturating_sub:wrapping_sub saturating_mul:wrapping_mul";
 /// For the start of each type, values that a function can return at once.
-const VALUES: &str = "bool:true,false u8:0,1 u16:0,1 u32:0,1 u64:0,1 usize:0,1 f32:0.0 f64:0.0 &str:\"\" \
+const VALUES: &str = "():() bool:true,false u8:0,1 u16:0,1 u32:0,1 u64:0,1 usize:0,1 f32:0.0 f64:0.0 &str:\"\" \
     &'staticstr:\"\" &[u8]:&[] Option<:None Result<():Ok(()) Result<bool:Ok(true),Ok(false) Result<u64:Ok(0) \
     Result<usize:Ok(0) Result<Option<:Ok(None)";
 
@@ -201,55 +127,30 @@ fn others(table: &str, is_wanted: impl Fn(&str) -> bool) -> impl Iterator<Item =
 }
 
 /// Returns what can replace the expression itself; its parts are changed alone.
-fn changed(expression: &Expr) -> Vec<String> {
-    let text = |changed: Expr| changed.to_token_stream().to_string();
+fn changed(expression: &Expr) -> Vec<Expr> {
     match expression {
-        Expr::Binary(binary) if !has_let(&binary.left) && !has_let(&binary.right) => {
+        // A condition that binds names is no value.
+        Expr::Binary(binary) if !expression.to_token_stream().to_string().contains("let ") => {
             let own = binary.op.to_token_stream().to_string();
-            let changed = |other| {
-                let op = syn::parse_str(other).expect("an operator");
-                text(syn::ExprBinary { op, ..binary.clone() }.into())
-            };
-            others(OTHERS, |name| name == own).map(changed).collect()
+            let operators = others(OTHERS, |name| name == own).map(|op| parse_str(op).expect("an operator"));
+            operators.map(|op| syn::ExprBinary { op, ..binary.clone() }.into()).collect()
         }
         Expr::MethodCall(call) => {
-            let changed = |other| {
-                let method = syn::parse_str(other).expect("a name");
-                text(syn::ExprMethodCall { method, ..call.clone() }.into())
-            };
-            others(OTHERS, |name| call.method == name).map(changed).collect()
+            let methods = others(OTHERS, |name| call.method == name);
+            let methods = methods.map(|method| parse_str(method).expect("a name"));
+            methods.map(|method| syn::ExprMethodCall { method, ..call.clone() }.into()).collect()
         }
-        Expr::Unary(unary) if !matches!(unary.op, UnOp::Deref(_)) => vec![text((*unary.expr).clone())],
-        Expr::Macro(call) if call.mac.path.is_ident("matches") => {
-            vec![format!("!{}", text(expression.clone()))]
-        }
+        Expr::Unary(unary) if !matches!(unary.op, UnOp::Deref(_)) => vec![(*unary.expr).clone()],
+        Expr::Macro(call) if call.mac.path.is_ident("matches") => vec![parse_quote!(!#expression)],
         Expr::Lit(literal) => match &literal.lit {
-            Lit::Bool(value) => vec![(!value.value).to_string()],
+            Lit::Bool(_) => vec![parse_quote!(!#expression)],
             Lit::Int(int) => {
                 let value: u128 = int.base10_parse().expect("a number");
                 let near = [value.checked_add(1), value.checked_sub(1)].into_iter().flatten();
-                near.map(|value| format!("{value}{}", int.suffix())).collect()
+                near.map(|value| parse_str(&format!("{value}{}", int.suffix())).expect("a number")).collect()
             }
             _ => vec![],
         },
         _ => vec![],
-    }
-}
-
-/// Whether something is assigned to a variable as a whole.
-fn has_variable(left: &Expr) -> bool {
-    match left {
-        Expr::Path(_) => true,
-        Expr::Tuple(tuple) => tuple.elems.iter().any(has_variable),
-        _ => false,
-    }
-}
-
-/// Whether a condition binds names.
-fn has_let(expression: &Expr) -> bool {
-    match expression {
-        Expr::Let(_) => true,
-        Expr::Binary(binary) => has_let(&binary.left) || has_let(&binary.right),
-        _ => false,
     }
 }

@@ -1,30 +1,82 @@
 //! Finds what the tests miss.
 //!
 //! `coverage` lists the lines that no test runs. `mutants` makes changes in a copy of the core, one at a
-//! time, and lists those that no test notices. All changes are in one build, behind switches. Each is tested
-//! by the tests that reach its switch, until one fails; short ones that often fail come first.
+//! time, and lists those that no test notices. All changes are in one build, behind switches.
 
 mod change;
 mod coverage;
-mod programs;
 mod tree;
 
 use change::Change;
 use std::collections::BTreeMap;
-use tree::Tree;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::Mutex;
+use std::thread;
 
-/// The directories of which every change is made, and how many changes are made elsewhere.
+/// The directories of which every change is made, and the share of the changes elsewhere: one in so many.
 const ENTIRE: [&str; 5] = ["header", "validate", "query", "view", "reader"];
-const ELSEWHERE: usize = 300;
+const ELSEWHERE: u64 = 10;
+/// The suite reads no long files, and a share of its slow cases.
+const LEAN: [(&str, &str); 4] =
+    [("SUITE_SHARE", "512"), ("SUITE_LONGEST", "4000"), ("RUST_BACKTRACE", "0"), ("TMPDIR", "/dev/shm")];
+/// Runs the tests up to the first that fails. A change may ask for time and memory without end: `$0` is in
+/// seconds of a processor.
+const RUN: &str = "ulimit -v 8000000; ulimit -t $0; \
+    exec timeout 300 $1 -Zunstable-options --fail-fast --test-threads 1 $2";
+/// Four times what the unit tests and the suite need.
+const LIMITS: [&str; 2] = ["6", "30"];
+/// Parts of the names of tests that take long and notice few changes.
+const SKIPPED: &str = " machine_reads_the_language processes on_disk buffer_size read_from::nor_ power weakest \
+    random_dictionaries longest_header edited_models checkpoints vectors_lint requested_multiple very_many \
+    large_powers";
 
-/// What became of a change.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd)]
-enum Fate {
-    Noticed,
-    /// A test does not end.
-    Hangs,
-    Survives,
-    NotReached,
+fn main() {
+    std::env::set_current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).expect("the repository");
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    match words.split_first() {
+        Some((command, [])) if command == "coverage" => coverage::run(),
+        Some((command, chosen)) if command == "mutants" => mutants(chosen),
+        _ => panic!("the first argument is `coverage` or `mutants`"),
+    }
+}
+
+/// Makes the changes in the chosen directories and files; otherwise all of some directories, and a few
+/// elsewhere.
+fn mutants(chosen: &[String]) {
+    let (changes, programs) = tree::build(&|change| match chosen {
+        [] => ENTIRE.contains(&change.directory()) || change.lot().is_multiple_of(ELSEWHERE),
+        chosen => chosen.iter().any(|chosen| chosen == change.directory() || *chosen == change.path),
+    });
+    assert!(!is_noticed("none", &programs), "the tests fail without a change");
+    let (rest, sums) = (Mutex::new(changes.iter().enumerate()), Mutex::new(BTreeMap::new()));
+    let work = || {
+        while let Some((number, change)) = { rest.lock().expect("no panics").next() } {
+            let is_noticed = is_noticed(&number.to_string(), &programs);
+            let mut sums = sums.lock().expect("no panics");
+            let [changes, noticed] = sums.entry(change.directory()).or_insert([0_u32; 2]);
+            (*changes, *noticed) = (*changes + 1, *noticed + u32::from(is_noticed));
+            if !is_noticed {
+                println!("{}:{} {}", change.path, change.line, change.what);
+            }
+        }
+    };
+    let workers = thread::available_parallelism().map_or(1, usize::from);
+    thread::scope(|scope| (0..workers).for_each(|_| drop(scope.spawn(work))));
+    for (directory, [changes, noticed]) in sums.into_inner().expect("no panics") {
+        let percent = 100.0 * f64::from(noticed) / f64::from(changes);
+        println!("{directory:12}{changes:6} changes{noticed:6} noticed{percent:8.1} %");
+    }
+}
+
+fn is_noticed(number: &str, programs: &[PathBuf]) -> bool {
+    programs.iter().zip(LIMITS).any(|(program, limit)| {
+        let mut run = Command::new("sh");
+        run.args(["-c", RUN, limit]).arg(program).arg(SKIPPED.replace(' ', " --skip "));
+        run.envs(LEAN).env("MUTANT", number);
+        run.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        !run.status().expect("sh").success()
+    })
 }
 
 impl Change {
@@ -36,67 +88,6 @@ impl Change {
     fn lot(&self) -> u64 {
         let text = format!("{}:{}:{}", self.path, self.line, self.what);
         let mix = |lot: u64, byte| (lot ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
-        text.bytes().fold(0xcbf2_9ce4_8422_2325, mix)
-    }
-
-    fn show(&self, fate: Fate) -> String {
-        let how = if fate == Fate::NotReached { " (not reached)" } else { "" };
-        format!("{}:{} {}{how}", self.path, self.line, self.what)
-    }
-}
-
-fn main() {
-    let words: Vec<String> = std::env::args().skip(1).collect();
-    match words.split_first() {
-        Some((command, [])) if command == "coverage" => coverage::run(),
-        Some((command, chosen)) if command == "mutants" => mutants(chosen),
-        _ => panic!("the first argument is `coverage` or `mutants`"),
-    }
-}
-
-fn mutants(chosen: &[String]) {
-    let mut tree = Tree::copy();
-    choose(&mut tree.changes, chosen);
-    tree.build();
-    let scratch = tree.root.join("../scratch");
-    let tests = programs::tests(&tree.programs, &scratch);
-    let fates = programs::each(tree.changes.len(), |number| {
-        let fate = programs::fate(number, &tests, &scratch);
-        if fate >= Fate::Survives {
-            eprintln!("{number} of {}: {}", tree.changes.len(), tree.changes[number].show(fate));
-        }
-        fate
-    });
-    report(&tree.changes, &fates);
-}
-
-/// Keeps the changes in the chosen directories; otherwise all of some directories, and a few elsewhere.
-/// Of these, with `SAMPLE` one in so many.
-fn choose(changes: &mut Vec<Change>, chosen: &[String]) {
-    let is_chosen = |change: &Change| match chosen {
-        [] => ENTIRE.contains(&change.directory()),
-        chosen => chosen.iter().any(|chosen| chosen == change.directory() || *chosen == change.path),
-    };
-    let mut lots: Vec<u64> = changes.iter().filter(|change| !is_chosen(change)).map(Change::lot).collect();
-    lots.sort_unstable();
-    let bound = lots.get(ELSEWHERE).filter(|_| chosen.is_empty()).copied().unwrap_or_default();
-    let sample = std::env::var("SAMPLE").map_or(1, |text| text.parse().expect("a number"));
-    changes
-        .retain(|change| (is_chosen(change) || change.lot() < bound) && change.lot().is_multiple_of(sample));
-}
-
-fn report(changes: &[Change], fates: &[Fate]) {
-    let mut directories: BTreeMap<&str, [usize; 4]> = BTreeMap::new();
-    for (change, &fate) in changes.iter().zip(fates) {
-        directories.entry(change.directory()).or_default()[fate as usize] += 1;
-        if fate >= Fate::Survives {
-            println!("{}", change.show(fate));
-        }
-    }
-    println!("directory    changes  noticed    hangs  survive  not reached");
-    for (directory, [noticed, hangs, survive, not_reached]) in directories {
-        let all = noticed + hangs + survive + not_reached;
-        let percent = 100.0 * (noticed + hangs) as f64 / all as f64;
-        println!("{directory:12}{all:8}{noticed:9}{hangs:9}{survive:9}{not_reached:13}{percent:8.1} %");
+        text.bytes().fold(0xcbf2_9ce4_8422_2325, mix) >> 8
     }
 }
