@@ -28,20 +28,14 @@ pub(crate) trait Machine {
     /// Returns the parser that reads the header.
     fn parser(&mut self) -> &mut HeaderParser;
 
-    /// Whether no pass has been completed yet.
-    fn is_first_pass(&self) -> bool {
-        true
-    }
-
     /// Returns the error after a failure.
     fn failure(&mut self) -> Error {
         self.parser().error()
     }
 
-    /// Records that the file ends where the input ended, before the end of the header. That is the error,
-    /// unless there was one before.
+    /// Records that the file ends where the input of the first pass ended, before the end of the header. That
+    /// is the error, unless there was one before.
     fn cut_short(&mut self) {
-        let is_first = self.is_first_pass();
-        self.parser().end_pass(is_first);
+        self.parser().end_pass(true);
     }
 }

@@ -364,10 +364,6 @@ impl Machine for DuplicateFinder<'_> {
         &mut self.parser
     }
 
-    fn is_first_pass(&self) -> bool {
-        matches!(self.stage, Stage::FirstPass)
-    }
-
     fn failure(&mut self) -> Error {
         DuplicateFinder::error(self)
     }

@@ -15,7 +15,6 @@ use crate::header::{HeaderParser, Signal, Signals};
 use crate::tensor::info::Extent;
 use crate::util::bytes::low_u32;
 use crate::validate::order::{InOrder, Sorted, Sorting};
-use core::num::NonZeroU64;
 
 /// The contents that a valid header describes.
 ///
@@ -57,8 +56,8 @@ pub struct Validator<'s> {
     parser: HeaderParser,
     /// The first pass. It is enough if the tensors are listed in the order of their offsets.
     order: InOrder,
-    /// Not zero: an empty file has failed already.
-    file_len: Option<NonZeroU64>,
+    /// 0 if it is not known: an empty file has failed already.
+    file_len: u64,
     sorting: Sorting<'s>,
 }
 
@@ -68,12 +67,9 @@ impl<'s> Validator<'s> {
     /// only headers in the order of their offsets can be validated.
     #[inline]
     pub const fn new(file_len: Option<u64>, slots: &'s mut [SortSlot]) -> Self {
-        let known = match file_len {
-            Some(file_len) => NonZeroU64::new(file_len),
-            None => None,
-        };
         let (parser, order) = (HeaderParser::of_tensors(file_len), InOrder::new());
-        Self { parser, order, file_len: known, sorting: Sorting::new(slots) }
+        let file_len = if let Some(file_len) = file_len { file_len } else { 0 };
+        Self { parser, order, file_len, sorting: Sorting::new(slots) }
     }
 
     /// Returns what the header describes, once it is validated.
@@ -170,7 +166,7 @@ impl<'s> Validator<'s> {
     #[inline(never)]
     const fn error(&self) -> Error {
         match self.parser.fault() {
-            Fault::OTHER if self.is_contiguous() => self.length_error(),
+            Fault::OTHER if self.is_contiguous() => self.describe().length_error(self.file_len),
             Fault::OTHER if self.sorting.has_begun() => self.sorting.error(),
             Fault::OTHER => self.order.error(),
             _ => self.parser.error(),
@@ -182,19 +178,7 @@ impl<'s> Validator<'s> {
     }
 
     const fn ends_with_file(&self) -> bool {
-        match self.file_len {
-            Some(file_len) => self.describe().fills(file_len.get()),
-            None => true,
-        }
-    }
-
-    /// Returns the error if the data does not end with the file.
-    const fn length_error(&self) -> Error {
-        let file_len = match self.file_len {
-            Some(file_len) => file_len.get(),
-            None => 0,
-        };
-        self.describe().length_error(file_len)
+        self.file_len == 0 || self.describe().fills(self.file_len)
     }
 
     const fn data_len(&self) -> u64 {
@@ -209,10 +193,6 @@ impl Machine for Validator<'_> {
 
     fn parser(&mut self) -> &mut HeaderParser {
         &mut self.parser
-    }
-
-    fn is_first_pass(&self) -> bool {
-        !self.sorting.has_begun()
     }
 
     fn failure(&mut self) -> Error {
