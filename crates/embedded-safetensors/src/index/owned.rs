@@ -219,9 +219,6 @@ fn validate_alone(header: &[u8], file_len: u64, key: [u64; 2]) -> Result<(), Err
     let mut slots = slots(header);
     let mut validator = Validator::new(Some(file_len), &mut slots);
     while let Progress::Rewind = validator.push(&mut &*header)? {}
-    if validator.summary().is_none() {
-        validator.end_of_input()?;
-    }
     validate_names(header, key, &mut slots, &mut vec![0; header.len().min(MAX_TEXT)])
 }
 
