@@ -4,10 +4,11 @@ use std::ops::Range;
 
 use embedded_io::{Error, ErrorKind};
 use embedded_safetensors::{
-    ErrorKind as Kind, Model, ReadAt, ReadError,
+    ErrorKind as Kind, Model, ReadAt, ReadError, WriteError,
     io::{FileLen, NorError, NorFile, Seekable},
     query::Query,
     slice::AxisRange,
+    write::{SpecError, SpecErrorKind, SpecPart},
 };
 use safetensors_quant::{Matrix, QuantReader};
 use support::file::with_header;
@@ -49,6 +50,19 @@ fn errors_map_to_io_error_kinds() {
     assert_eq!(kind(Kind::OutOfOrder.at(1).into()), ErrorKind::OutOfMemory);
     assert_eq!(kind(Kind::NoWindow.at(1).into()), ErrorKind::InvalidInput);
     assert_eq!(NorError(Fault::NotAligned).kind(), ErrorKind::Other);
+    assert_eq!(
+        NorError(Fault::NotAligned).to_string(),
+        "the address or the length of a flash access is not aligned"
+    );
+    let kind = |error: WriteError<Fault>| error.kind();
+    assert_eq!(kind(WriteError::Sink(Fault::Interrupted)), ErrorKind::Interrupted);
+    assert_eq!(kind(WriteError::Full { at: 1 }), ErrorKind::WriteZero);
+    assert_eq!(kind(Kind::OutOfOrder.at(1).into()), ErrorKind::OutOfMemory);
+    assert_eq!(kind(description(SpecErrorKind::OutOfOrder).into()), ErrorKind::InvalidInput);
+}
+
+fn description(kind: SpecErrorKind) -> SpecError {
+    SpecError { kind, part: SpecPart::File }
 }
 
 /// Returns the reads of flash with units of 16 bytes when these bytes of a partition that starts at 0x20 are
@@ -246,6 +260,14 @@ fn read_errors_convert_to_io_errors() {
     assert_eq!(kind(Kind::NoWindow.at(0).into()), std::io::ErrorKind::InvalidInput);
     let ended = std::io::Error::from(ReadError::<std::io::Error>::UnexpectedEof { at: 7 });
     assert_eq!(ended.to_string(), "the file ends too early: byte 7 is missing");
+    let kind = |error: WriteError<std::io::Error>| std::io::Error::from(error).kind();
+    let error = std::io::Error::from(std::io::ErrorKind::PermissionDenied);
+    assert_eq!(kind(WriteError::Sink(error)), std::io::ErrorKind::PermissionDenied);
+    assert_eq!(kind(WriteError::Full { at: 1 }), std::io::ErrorKind::WriteZero);
+    assert_eq!(kind(Kind::OutOfOrder.at(1).into()), std::io::ErrorKind::OutOfMemory);
+    assert_eq!(kind(description(SpecErrorKind::OutOfOrder).into()), std::io::ErrorKind::InvalidInput);
+    let sorting = SpecErrorKind::OrderMemory { needed: 2, capacity: 1 };
+    assert_eq!(kind(description(sorting).into()), std::io::ErrorKind::OutOfMemory);
 }
 
 /// Returns how many reads of flash with units of 4 bytes it takes to stream 5120 bytes in chunks of 512. The

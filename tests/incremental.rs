@@ -46,6 +46,11 @@ fn finished_validation_stays_finished() {
     assert_eq!(validator.push(&mut input), Ok(Progress::Done));
     assert_eq!(validator.end_of_input(), Ok(()));
     assert_eq!(validator.summary(), Some(Summary { tensors: 1, data_start: 64, data_len: 2 }));
+    let mut slots = [SortSlot::EMPTY; 2];
+    let mut finder = DuplicateFinder::new([1, 2], &mut slots, &mut []);
+    assert_eq!(finder.push(&mut &VALID[..64]), Ok(Progress::Done));
+    assert_eq!(finder.push(&mut &VALID[64..]), Ok(Progress::Done));
+    assert_eq!(finder.end_of_input(), Ok(()));
 }
 
 #[test]
@@ -205,4 +210,8 @@ fn entries_report_a_truncated_file() {
     let cut = ErrorKind::HeaderBeyondFile { length: 56, present: 22 };
     assert_eq!(entries.end_of_input(), Err(cut.at(30)));
     assert_eq!(entries.next(&mut &VALID[30..]), Err(cut.at(30)), "the error is repeated");
+    let (mut entries, mut input) = (Entries::new(&mut name), VALID);
+    assert!(matches!(entries.next(&mut input), Ok(Item::Tensor(entry)) if entry.name_bytes() == b"a"));
+    assert_eq!(entries.next(&mut input), Ok(Item::HeaderEnd));
+    assert_eq!(entries.end_of_input(), Ok(()));
 }

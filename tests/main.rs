@@ -44,6 +44,7 @@ mod reading;
 mod receiver;
 mod recording;
 mod shards;
+mod shown;
 mod sizes;
 mod slicing;
 mod streaming;

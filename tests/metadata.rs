@@ -54,6 +54,9 @@ const CARD: &str = r#"{"format":"pt","unknown":"\"x\"","layers":"12","scale":"-0
     "size":"{\"rows\": 3, \"columns\":4}","signed":"true",
     "free text":"say \"hi\" \ud83d\ude00\n","labels":"[\"no\",\"yes\"]"}"#;
 
+#[derive(Debug, Deserialize, PartialEq)]
+struct Only<T>(T);
+
 #[test]
 fn metadata_as_struct_borrows_strings() {
     let file = file_of(CARD);
@@ -98,6 +101,8 @@ fn missing_field_is_an_error_without_offset() {
     let mut text = [0; 500];
     let outcome = open(&file, &mut [0; 64]).metadata_as::<Card<'_>>(&mut text, &mut [0; 64]);
     assert!(matches!(outcome, Err(MetadataError::Decode(DecodeError { at: None, .. }))), "{outcome:?}");
+    let shown = outcome.expect_err("incomplete").to_string();
+    assert!(shown.starts_with("\"__metadata__\" does not fit its type: "), "{shown}");
 }
 
 #[test]
@@ -110,6 +115,8 @@ fn value_as_struct() {
         Ok(Some(Size { rows: 1, columns: 2 }))
     );
     assert_eq!(model.metadata_value_as::<Size>("shape", &mut text, &mut window), Ok(None));
+    let size = model.metadata_value_as("size", &mut text, &mut window);
+    assert_eq!(size, Ok(Some(Only(Size { rows: 1, columns: 2 }))));
     let names = model.metadata_value_as::<[heapless::String<4>; 2]>("names", &mut text, &mut window);
     assert_eq!(names.unwrap().unwrap().map(|name| name.as_str().to_owned()), ["a!", "b"]);
     let not_json = model.metadata_value_as::<[&str; 2]>("names", &mut text, &mut window);

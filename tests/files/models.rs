@@ -1,7 +1,9 @@
 //! Models in files, read by positioned reads. `apis` opens every vector so.
 
-use crate::files::temp_dir::TempDir;
-use embedded_safetensors::{ErrorKind, FileModel, file::FileErrorKind, slice::AxisRange};
+use crate::files::{mapped, temp_dir::TempDir};
+use embedded_safetensors::{
+    ErrorKind, FileModel, ReadAt, file::FileErrorKind, io::FileLen, slice::AxisRange, tensor::Located,
+};
 use std::fs::File;
 use std::time::{Duration, SystemTime};
 use support::file::with_header;
@@ -53,6 +55,40 @@ fn directory_is_not_a_model() {
         let error = outcome.expect_err("a directory");
         assert!(matches!(error.kind(), FileErrorKind::NotAFile { .. }), "{error}");
     }
+    let _socket = std::os::unix::net::UnixListener::bind(dir.join("socket")).expect("succeeds");
+    let error = FileModel::open(dir.join("socket")).expect_err("cannot be opened");
+    assert!(matches!(error.kind(), FileErrorKind::NotAFile { what: "a socket" }), "{error}");
+}
+
+#[test]
+fn models_show_what_they_have() {
+    let dir = TempDir::new();
+    let path = three(&dir);
+    let model = FileModel::open(&path).expect("valid file");
+    assert_eq!(
+        format!("{model:?}"),
+        format!("FileModel {{ path: {path:?}, tensors: [\"a\", \"b\", \"deep\"], .. }}")
+    );
+    let a = model.find("a").expect("valid file").expect("present");
+    let shown = "IndexedTensor { name: \"a\", dims: [4], dtype: U8, begin: 0, end: 4 }";
+    assert_eq!((format!("{a:?}"), a.elements()), (shown.to_owned(), 4));
+    assert!(format!("{:?}", model.index()).starts_with(&format!("[{shown}, ")));
+    let len = model.file().metadata().expect("present").len();
+    assert_eq!(a.model().index().summary().file_len(), len);
+    assert_eq!((&model).file_len().expect("known"), FileLen::Exactly(len));
+    let map = mapped::open(&path).expect("valid file");
+    let summary = map.view().summary();
+    assert_eq!(
+        format!("{map:?}"),
+        format!("MappedModel {{ path: {:?}, summary: {summary:?}, .. }}", map.path())
+    );
+    let deep = map.find("deep").map(drop).expect_err("nine dimensions");
+    assert!(matches!(deep.kind, ErrorKind::Rank { limit: 8 }), "{deep}");
+    let error = FileErrorKind::TooLong { len: 1 << 40 }.of("m");
+    let expected =
+        format!("m: it has {} bytes, too many to map with addresses of {} bits", 1_u64 << 40, usize::BITS);
+    assert_eq!(error.to_string(), expected);
+    assert_eq!(std::io::Error::from(error).kind(), std::io::ErrorKind::FileTooLarge);
 }
 
 #[test]

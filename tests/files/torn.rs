@@ -143,7 +143,12 @@ fn undo_file_of_another_edit_is_ignored() {
         dir.put(".m.undo", &bytes);
         assert!(OPEN_METHODS.iter().all(|open| is_too_long(&open(&path))), "{what}");
     }
+    let long = fs::File::options().write(true).open(dir.join(".m.undo")).expect("present");
+    long.set_len(1 << 43).expect("empty file");
+    assert!(OPEN_METHODS.iter().all(|open| is_too_long(&open(&path))), "too long");
     fs::remove_file(dir.join(".m.undo")).expect("present");
     fs::create_dir(dir.join(".m.undo")).expect("a new directory");
     assert!(OPEN_METHODS.iter().all(|open| is_too_long(&open(&path))), "a directory is no undo file");
+    let unnamed = dir.put(&"m".repeat(241), &marked(OLD, 4));
+    assert!(OPEN_METHODS.iter().all(|open| is_too_long(&open(&unnamed))), "too long a name for one");
 }

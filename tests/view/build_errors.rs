@@ -53,10 +53,17 @@ fn duplicate_name_is_reported() {
 #[test]
 fn array_of_wrong_length_is_rejected() {
     let message = |work: fn() -> usize| *catch_unwind(work).unwrap_err().downcast::<&str>().unwrap();
+    assert_eq!(
+        MODEL.to_array::<5>().map(|tensor| tensor.bytes().len()).iter().sum::<usize>(),
+        MODEL.data().len()
+    );
     let short = message(|| MODEL.to_array::<4>().len());
     assert_eq!(short, "the array is shorter than the model has tensors");
     let long = message(|| MODEL.to_array::<6>().len());
     assert_eq!(long, "the array is longer than the model has tensors");
+    let deep = with_entries(&[entry("deep", "U8", [1; 9], 0..1)], 1);
+    let deep = build_error(|| View::parse(&deep).expect("valid file").to_array::<1>().len());
+    assert!(deep.contains("tensor \"deep\": "), "{deep}");
 }
 
 #[test]

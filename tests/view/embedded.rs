@@ -90,6 +90,8 @@ fn embedding_at_run_time_gives_the_same_model() {
     let (tensors, links) = (other.tensors::<5>(), other.links::<5>());
     assert_same(&other.view(&tensors, &links), &SHUFFLED);
     assert_eq!((one.tensor_count(), other.tensor_count()), (22, 5));
+    assert_same(&View::embed(BYTES), &EVERY_DTYPE);
+    assert_eq!(format!("{BYTES:?}"), "AlignedFile<256, 1376>");
     // A tensor takes more than 32 bytes of the header, or of what there is of it.
     let file = [&80_u64.to_le_bytes()[..], &[b' '; 100]].concat();
     assert_eq!([0, 7, 8, 39, 40, 87, 88, 108].map(|len| room(&file[..len])), [0, 0, 0, 0, 1, 2, 2, 2]);

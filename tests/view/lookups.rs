@@ -3,7 +3,7 @@
 use crate::view::fixtures::MODEL;
 use embedded_safetensors::{Error, ErrorKind, View, validate::SortSlot};
 use std::panic::catch_unwind;
-use support::file::with_header;
+use support::file::{entry, with_entries, with_header};
 
 /// D1: the view does not detect it, a lookup of that name does, at the same byte as the check of all names.
 #[test]
@@ -57,6 +57,8 @@ fn duplicate_key_among_thousands_is_detected() {
     let file_of =
         |pairs: &[String]| with_header(&format!(r#"{{"__metadata__":{{{}}}}}"#, pairs.join(",")), 0);
     let _does_not_panic = View::parse(&file_of(&pairs)).unwrap().with_unique_names();
+    let many: Vec<String> = (0..1100).map(|i| entry(&i.to_string(), "U8", [0], 0..0)).collect();
+    let _does_not_panic = View::parse(&with_entries(&many, 0)).unwrap().with_unique_names();
     for (first, second) in [(0, 4999), (0, 1), (2500, 2501), (4998, 4999), (17, 3000)] {
         let kept = std::mem::replace(&mut pairs[second], format!(r#""key.{first}":"other""#));
         let file = file_of(&pairs);

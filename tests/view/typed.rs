@@ -73,6 +73,7 @@ fn array_must_have_the_tensors_shape() {
         kind(MODEL.tensor(name).unwrap().as_array::<T>())
     }
     assert_eq!(shape_of::<[[f32; 3]; 2]>("conv.weight"), Ok(()));
+    assert_eq!(MODEL.expect_array::<[[f32; 3]; 2]>("conv.weight")[1][0], -4.0);
     let query = None;
     let size = |axis, found, asked| Err(ErrorKind::ShapeMismatch { query, axis, found, asked });
     let rank = |found, asked| Err(ErrorKind::RankMismatch { query, found, asked });

@@ -87,3 +87,33 @@ fn spelled_at(bytes: &[u8], at: u64) -> String {
     });
     String::from_utf8_lossy(&text.copied().collect::<Vec<u8>>()).into_owned()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::io::FileLen;
+
+    /// A file whose edit in place begins after the first read.
+    struct Edited(Vec<u8>);
+
+    impl ReadAt for Edited {
+        type Error = io::Error;
+
+        fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+            let Ok(len) = (&self.0[..]).read_at(offset, buffer);
+            self.0[4..8].fill(0xFF);
+            Ok(len)
+        }
+
+        fn file_len(&mut self) -> io::Result<FileLen> {
+            Ok(FileLen::Unknown)
+        }
+    }
+
+    #[test]
+    fn edit_that_begins_between_two_reads_is_seen() {
+        let file = [&5000_u64.to_le_bytes()[..], &[b' '; 5000]].concat();
+        let header = read_header(&mut Edited(file), 5008).expect("readable");
+        assert_eq!(header, [0x88, 0x13, 0, 0, 0xFF, 0xFF, 0xFF, 0xFF]);
+    }
+}

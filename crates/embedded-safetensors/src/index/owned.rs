@@ -362,6 +362,11 @@ mod tests {
             for most in [0, 49, 100, 200, 1000] {
                 assert_eq!(OwnedIndex::of_at_most(&header, len, most).map(drop), of, "{most}");
             }
+            let cut = OwnedIndex::of(&header[..20], len).map(drop);
+            assert_eq!(
+                cut.map_err(|error| (error.kind.code(), error.at)),
+                Err(("container.header-beyond-file", 20))
+            );
         }
     }
 

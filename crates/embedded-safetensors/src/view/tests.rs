@@ -8,7 +8,8 @@ use super::message::Message;
 use super::verdict::validate_and_list;
 use super::walk::tensor_at;
 use super::{Tensor, View};
-use crate::error::{Error, ErrorKind};
+use crate::dtype::{Dtype, DtypeSet};
+use crate::error::{Error, ErrorKind, QuantRole};
 use crate::util::top_k::SortSlot;
 use crate::values::native::Aligned;
 use std::collections::BTreeSet;
@@ -114,6 +115,13 @@ fn build_error_writes_numbers_and_bytes_like_display() {
         let error = ErrorKind::UnexpectedByte(byte).at(8);
         assert_eq!(Message::about(error, None).as_str(), error.to_string());
     }
+    let needed = DtypeSet::of(&[Dtype::F16, Dtype::F32, Dtype::F64]);
+    for kind in [
+        ErrorKind::QuantDtype { role: QuantRole::Scale, found: Dtype::U8, needed },
+        ErrorKind::SumMismatch { expected: 0x1234_5678, found: 0xABC },
+    ] {
+        assert_eq!(Message::about(kind.at(9), None).as_str(), kind.at(9).to_string());
+    }
 }
 
 #[test]
@@ -181,8 +189,10 @@ const STEP: usize = if cfg!(miri) { 25 } else { 1 };
 fn all_lookups_agree() {
     for file in [vectors("valid"), vectors("either")].concat().iter().step_by(STEP) {
         let Ok(view) = View::parse_unordered(file, &mut [SortSlot::EMPTY; 64]) else { continue };
-        let mut names: Vec<String> =
-            view.tensors().flatten().map(|tensor| tensor.name().to_string()).collect();
+        let mut tensors = view.tensors();
+        let mut names: Vec<String> = std::iter::from_fn(|| tensors.next_of_any_rank())
+            .map(|tensor| tensor.name().to_string())
+            .collect();
         names.push("not there".into());
         for name in names {
             let [header, table, chains] = lookups(&view, &name);
