@@ -13,7 +13,7 @@ use embedded_safetensors::{
     tensor::{DtypeSet, TensorInfo},
     write::{FileSpec, Placement, TensorSpec, Writer},
 };
-use support::file::with_tensors;
+use support::file::{with_header, with_tensors};
 use support::flash::Nor;
 
 fn file() -> Vec<u8> {
@@ -67,6 +67,21 @@ fn small_texts_and_errors() {
     assert_eq!(TensorInfo::new(Dtype::U8, matrix, 0, 1), Err(ErrorKind::Overflow));
     let two = Shape::new(&[2]).expect("few dimensions");
     assert_eq!(TensorInfo::new(Dtype::U8, two, 0, 1), Err(ErrorKind::Size { range: 1, needed: 2 }));
+}
+
+#[test]
+fn first_missing_member_is_named() {
+    for (members, missing) in [
+        (r#""shape":[0],"data_offsets":[0,0]"#, "dtype"),
+        (r#""dtype":"U8","data_offsets":[0,0]"#, "shape"),
+        (r#""dtype":"U8","shape":[0]"#, "data_offsets"),
+        (r#""data_offsets":[0,0]"#, "dtype"),
+        (r#""dtype":"U8""#, "shape"),
+    ] {
+        let file = with_header(&format!(r#"{{"a":{{{members}}}}}"#), 0);
+        let error = View::parse(&file).expect_err("incomplete").to_string();
+        assert!(error.ends_with(&format!("the entry has no \"{missing}\"")), "{error}");
+    }
 }
 
 #[test]

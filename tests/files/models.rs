@@ -6,7 +6,7 @@ use embedded_safetensors::{
 };
 use std::fs::File;
 use std::time::{Duration, SystemTime};
-use support::file::with_header;
+use support::file::{entry, with_entries, with_header};
 
 const THREE: &str = r#"{"b":{"dtype":"U8","shape":[2,3],"data_offsets":[4,10]},
 "a":{"dtype":"U8","shape":[4],"data_offsets":[0,4]},
@@ -58,6 +58,19 @@ fn directory_is_not_a_model() {
     let _socket = std::os::unix::net::UnixListener::bind(dir.join("socket")).expect("succeeds");
     let error = FileModel::open(dir.join("socket")).expect_err("cannot be opened");
     assert!(matches!(error.kind(), FileErrorKind::NotAFile { what: "a socket" }), "{error}");
+}
+
+#[test]
+fn duplicate_name_is_shown() {
+    let dir = TempDir::new();
+    for name in ["", "a", r#"\"a\\"#, r"\\\\"] {
+        let entries = [entry(name, "U8", [0], 0..0), entry(name, "U8", [1], 0..1)];
+        let error = FileModel::open(dir.put("twice", &with_entries(&entries, 1))).expect_err("duplicate");
+        assert!(
+            matches!(error.kind(), FileErrorKind::Duplicate { name: shown, .. } if shown == name),
+            "{name}: {error}"
+        );
+    }
 }
 
 #[test]

@@ -6,9 +6,10 @@ llvm=${libraries%/*}/bin
 objects=
 rm -rf "$CARGO_TARGET_DIR/profiles"
 
-# Some tests fail: they compare the output of programs that cannot write their profile.
+# Without tests that take minutes, and those where a program could not write its profile.
 run_tests() {
-    cargo +nightly test --quiet --no-fail-fast "$@" || echo "tests fail: $*"
+    cargo +nightly test --quiet "$@" -- --skip machine_reads_the_language --skip weakest \
+        --skip on_disk::every_buffer --skip full_disk_is --skip read_only_directory
     objects="$objects $(cargo +nightly test --no-run "$@" 2>&1 | sed -n 's/.*Executable.*(\(.*\))/--object \1/p')"
 }
 
@@ -16,7 +17,7 @@ run_tests() {
 run_tests -p verification --test suite --test c
 run_tests -p verification --test suite --features std
 run_tests -p embedded-safetensors -p safetensors-quant -p safetensors-files -p safetensors-convert \
-    -p safetensors-remote --lib --tests --features embedded-safetensors/defmt,safetensors-remote/async
+    -p safetensors-remote --lib --tests --features safetensors-remote/async
 
 # The tests in C. Nothing unwinds, but the name is needed.
 cargo +nightly build --quiet --manifest-path crates/safetensors-c/Cargo.toml

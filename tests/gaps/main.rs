@@ -20,16 +20,15 @@ const ELSEWHERE: u64 = 10;
 /// The suite reads no long files, and a share of its slow cases.
 const LEAN: [(&str, &str); 4] =
     [("SUITE_SHARE", "512"), ("SUITE_LONGEST", "4000"), ("RUST_BACKTRACE", "0"), ("TMPDIR", "/dev/shm")];
-/// Runs the tests up to the first that fails. A change may ask for time and memory without end: `$0` is in
-/// seconds of a processor.
+/// Runs tests up to the first that fails. A change may ask for time and memory without end: `$0` is in seconds
+/// of a processor.
 const RUN: &str = "ulimit -v 8000000; ulimit -t $0; \
-    exec timeout 300 $1 -Zunstable-options --fail-fast --test-threads 1 $2";
-/// Four times what the unit tests and the suite need.
-const LIMITS: [&str; 2] = ["6", "30"];
-/// Parts of the names of tests that take long and notice few changes.
-const SKIPPED: &str = " machine_reads_the_language processes on_disk buffer_size read_from::nor_ power weakest \
+    exec timeout 300 $1 -Zunstable-options --fail-fast --test-threads 1 $2 $3";
+/// Parts of the names of tests that are never run, and of those that are run last.
+const TOO_LONG: &str = " machine_reads_the_language processes on_disk buffer_size read_from::nor_ power weakest \
     random_dictionaries longest_header edited_models checkpoints vectors_lint requested_multiple very_many \
     large_powers";
+const LONG: &str = " canonical chunking streaming elements faults recording shards index writing::order";
 
 fn main() {
     std::env::set_current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).expect("the repository");
@@ -69,10 +68,13 @@ fn mutants(chosen: &[String]) {
     }
 }
 
+/// Runs the unit tests, and the suite in two parts, each with about four times the time that it needs.
 fn is_noticed(number: &str, programs: &[PathBuf]) -> bool {
-    programs.iter().zip(LIMITS).any(|(program, limit)| {
+    let skipped = |names: &str| names.replace(' ', " --skip ");
+    let parts = [(0, "4", String::new()), (1, "12", skipped(LONG)), (1, "20", LONG.to_owned())];
+    parts.into_iter().any(|(program, limit, names)| {
         let mut run = Command::new("sh");
-        run.args(["-c", RUN, limit]).arg(program).arg(SKIPPED.replace(' ', " --skip "));
+        run.args(["-c", RUN, limit]).arg(&programs[program]).args([skipped(TOO_LONG), names]);
         run.envs(LEAN).env("MUTANT", number);
         run.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         !run.status().expect("sh").success()

@@ -24,6 +24,7 @@ pub fn build(is_chosen: &dyn Fn(&Change) -> bool) -> (Vec<Change>, Vec<PathBuf>)
     let mut cargo = Command::new("cargo");
     cargo.arg("+nightly").args(TESTS.split(' ')).current_dir(root).stdin(Stdio::null());
     cargo.env("RUSTFLAGS", "--cap-lints=allow -C debuginfo=0").env("CARGO_TARGET_DIR", "../build");
+    cargo.env("CARGO_PROFILE_DEV_OPT_LEVEL", "1");
     let output = cargo.output().expect("cargo");
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "a change does not compile:\n{said}");
