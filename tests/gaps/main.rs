@@ -20,8 +20,8 @@ const ELSEWHERE: u64 = 10;
 /// The suite reads no long files, and a share of its slow cases.
 const LEAN: [(&str, &str); 4] =
     [("SUITE_SHARE", "512"), ("SUITE_LONGEST", "4000"), ("RUST_BACKTRACE", "0"), ("TMPDIR", "/dev/shm")];
-/// Runs tests up to the first that fails. A change may ask for time and memory without end: `$0` is in seconds
-/// of a processor.
+/// Runs tests up to the first that fails. A change may ask for time and memory without end: `$0` is the limit
+/// in seconds of a processor.
 const RUN: &str = "ulimit -v 8000000; ulimit -t $0; \
     exec timeout 300 $1 -Zunstable-options --fail-fast --test-threads 1 $2 $3";
 /// Parts of the names of tests that are never run, and of those that are run last.
