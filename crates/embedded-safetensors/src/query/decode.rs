@@ -159,7 +159,6 @@ impl<'de> MapAccess<'de> for Map<'de, '_> {
     type Error = Reason;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Reason> {
-        self.at.set(None);
         self.value = self.left.next();
         let key = self.value.map(|pair| BorrowedStrDeserializer::new(pair.key));
         key.map(|key| seed.deserialize(key)).transpose()

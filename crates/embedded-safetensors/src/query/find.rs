@@ -189,14 +189,11 @@ impl<'n> Query<'n> {
     }
 
     /// Fills in a tensor that was found otherwise than in a pass.
-    pub(crate) fn fill(&mut self, info: Option<TensorInfo>) {
-        self.state = State::Sought;
-        if let Some(info) = info {
-            self.dtype = info.dtype();
-            (self.dims, self.rank) = info.shape().parts();
-            (self.begin, self.end) = (info.begin(), info.end());
-            self.state = State::Seen;
-        }
+    fn fill(&mut self, info: &TensorInfo) {
+        self.dtype = info.dtype();
+        (self.dims, self.rank) = info.shape().parts();
+        (self.begin, self.end) = (info.begin(), info.end());
+        self.state = State::Seen;
     }
 
     /// Forgets the result of an earlier lookup.
@@ -497,7 +494,9 @@ pub(crate) fn find_each(
     mut find: impl FnMut(&str) -> Result<Option<TensorInfo>, Error>,
 ) -> Result<(), Error> {
     queries.iter_mut().for_each(Query::reset);
-    queries.iter_mut().try_for_each(|query| find(query.name).map(|info| query.fill(info)))?;
+    for query in queries.iter_mut() {
+        find(query.name)?.iter().for_each(|info| query.fill(info));
+    }
     end_lookup(queries, 0, data_start)
 }
 
