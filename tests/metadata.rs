@@ -225,8 +225,8 @@ fn too_little_memory_for_all_pairs_reports_enough() {
         text: Named,
     }
     let value = r#"{\"name\":\"one\\ntwo\"}"#;
-    let file = file_of(&format!(r#"{{"text":"{value}"}}"#));
-    let kept = 12 + 4 + r#"{"name":"one\ntwo"}"#.len();
+    let file = file_of(&format!(r#"{{"a":"","text":"{value}"}}"#));
+    let kept = 2 * 12 + 5 + r#"{"name":"one\ntwo"}"#.len();
     let read = |memory: usize| {
         let mut text = vec![0; memory];
         open(&file, &mut [0; 64]).metadata_as::<Card>(&mut text, &mut [0; 64])

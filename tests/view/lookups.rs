@@ -1,7 +1,7 @@
 //! Names and keys: found, missing, duplicate, too many dimensions.
 
 use crate::view::fixtures::MODEL;
-use embedded_safetensors::{Error, ErrorKind, View, validate::SortSlot};
+use embedded_safetensors::{Error, ErrorKind, View, query::Query, validate::SortSlot};
 use std::panic::catch_unwind;
 use support::file::{entry, with_entries, with_header};
 
@@ -92,6 +92,20 @@ fn missing_tensor_is_none_or_an_error() {
     for name in ["", "conv", "conv.weight ", "Conv.weight", "fc\\u002eweight", "__metadata__", "arch"] {
         assert!(MODEL.find(name).unwrap().is_none(), "{name}");
     }
+}
+
+/// Queries keep nothing of an earlier lookup, also if this one fails before their turn.
+#[test]
+fn failed_lookup_forgets_what_was_found() {
+    let file = |names: [&str; 2]| with_entries(&names.map(|name| entry(name, "U8", [0], 0..0)), 0);
+    let mut queries = ["a", "b"].map(Query::optional);
+    let found = |queries: &[Query<'_>; 2]| queries.each_ref().map(|query| query.info().is_some());
+    View::parse(&file(["a", "b"])).unwrap().find_all(&mut queries).expect("unique names");
+    assert_eq!(found(&queries), [true, true]);
+    View::parse(&file(["b", "c"])).unwrap().find_all(&mut queries).expect("unique names");
+    assert_eq!(found(&queries), [false, true]);
+    View::parse(&file(["a", "a"])).unwrap().find_all(&mut queries).expect_err("two tensors");
+    assert_eq!(found(&queries), [false, false]);
 }
 
 /// A tensor with too many dimensions to be held, between two others.
