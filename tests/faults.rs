@@ -430,7 +430,8 @@ fn replaced_between_passes(form: Form) {
     for baseline in baselines(form, &[&OPENING[..], &QUERYING].concat()) {
         let first = u64::from(OPENING.contains(&baseline.setup.operation));
         assert!(first < baseline.counts.passes, "{:?} reads no header that was replaced", baseline.setup);
-        for other in other_models(baseline.setup.operation) {
+        let invalid = garbage(baseline.file.len());
+        for other in other_models(baseline.setup.operation).into_iter().chain(invalid) {
             for pass in first..baseline.counts.passes {
                 let _context = Context(|| format!("{:?}, pass {pass}", baseline.setup));
                 let outcome = baseline.run(replaced_since(Since::Pass(pass), other.clone()));

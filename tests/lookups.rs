@@ -279,6 +279,8 @@ fn metadata_string_owns_its_text() {
     let mut model = Model::open(&file[..], &mut window).expect("valid file");
     let unit: Option<heapless::String<5>> = model.metadata_string("unit", &mut window).expect("fits");
     assert_eq!(unit.as_deref(), Some("sävy"));
+    let unit = model.metadata_string::<9>("unit", &mut window).expect("fits");
+    assert_eq!(unit.as_deref(), Some("sävy"));
     let empty: Option<heapless::String<0>> = model.metadata_string("empty", &mut window).expect("fits");
     assert_eq!(empty.as_deref(), Some(""));
     assert_eq!(model.metadata_string::<4>("none", &mut window), Ok(None));
