@@ -31,7 +31,7 @@ struct Card<'a> {
     #[serde(default)]
     labels: Option<[&'a str; 2]>,
     kind: Kind,
-    size: Size,
+    size: Only<Size>,
     signed: bool,
     #[serde(rename = "free text")]
     text: &'a str,
@@ -69,7 +69,7 @@ fn metadata_as_struct_borrows_strings() {
             scale: -5.0,
             labels: Some(["no", "yes"]),
             kind: Kind::Convolution,
-            size: Size { rows: 3, columns: 4 },
+            size: Only(Size { rows: 3, columns: 4 }),
             signed: true,
             text: "say \"hi\" 😀\n",
         };

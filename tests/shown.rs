@@ -44,6 +44,7 @@ fn objects_show_their_state() {
         format!("Receiver {{ at: 9, summary: None, targets: [{target}], .. }}")
     );
     assert!(receiver.push(&file[9..]).is_ok_and(Status::is_complete));
+    assert_eq!(receiver.targets()[0].as_ref(), "it's");
     let receiver = FileReceiver::new(&mut stored[..], 8, &mut [], &mut buffer);
     assert_eq!(format!("{:?}", receiver.expect("fits")), "FileReceiver { at: 0, summary: None, .. }");
     assert_eq!(format!("{:?}", Verifier::new(Sha256::new())), "Verifier { at: 0, .. }");

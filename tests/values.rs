@@ -7,6 +7,7 @@ use std::fmt::Debug;
 use embedded_safetensors::io::FileLen;
 use embedded_safetensors::{
     Dtype, Error, ErrorKind, Model, ReadError, TensorInfo, TensorReader,
+    error::Class,
     reader::{Contiguous, Values},
     tensor::{DtypeSet, Located, Location},
     values::{
@@ -597,5 +598,7 @@ fn wrong_dimensions_stay_inside_the_tensor() {
         ] {
             assert!(matches!(outcome, Err(Error { kind: ErrorKind::OutsideTensor { .. }, .. })), "{dims:?}");
         }
+        let slice = model.reader(&mixed).and_then(|reader| reader.slice(&[]).map(|_| ()));
+        assert!(slice.is_err_and(|error| error.kind.class() == Class::File), "{dims:?}");
     }
 }

@@ -13,8 +13,8 @@ run_tests() {
     objects="$objects $(cargo +nightly test --no-run "$@" 2>&1 | sed -n 's/.*Executable.*(\(.*\))/--object \1/p')"
 }
 
-# The suite as firmware builds the core, with the C API, and with `std`; the tests of the packages.
-run_tests -p verification --test suite --test c
+# The C API, the suite, and the tests of the packages.
+run_tests -p verification --test c
 run_tests -p verification --test suite --features std
 run_tests -p embedded-safetensors -p safetensors-quant -p safetensors-files -p safetensors-convert \
     -p safetensors-remote --lib --tests --features safetensors-remote/async

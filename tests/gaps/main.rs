@@ -19,7 +19,7 @@ const ENTIRE: [&str; 5] = ["header", "validate", "query", "view", "reader"];
 const ELSEWHERE: u64 = 10;
 /// The suite reads no long files, and a share of its slow cases.
 const LEAN: [(&str, &str); 4] =
-    [("SUITE_SHARE", "512"), ("SUITE_LONGEST", "4000"), ("RUST_BACKTRACE", "0"), ("TMPDIR", "/dev/shm")];
+    [("SUITE_SHARE", "32"), ("SUITE_LONGEST", "4000"), ("RUST_BACKTRACE", "0"), ("TMPDIR", "/dev/shm")];
 /// Runs tests up to the first that fails. A change may ask for time and memory without end: `$0` is the limit
 /// in seconds of a processor.
 const RUN: &str = "ulimit -v 8000000; ulimit -t $0; \
@@ -71,7 +71,7 @@ fn mutants(chosen: &[String]) {
 /// Runs the unit tests, and the suite in two parts, each with about four times the time that it needs.
 fn is_noticed(number: &str, programs: &[PathBuf]) -> bool {
     let skipped = |names: &str| names.replace(' ', " --skip ");
-    let parts = [(0, "4", String::new()), (1, "12", skipped(LONG)), (1, "20", LONG.to_owned())];
+    let parts = [(0, "4", String::new()), (1, "14", skipped(LONG)), (1, "25", LONG.to_owned())];
     parts.into_iter().any(|(program, limit, names)| {
         let mut run = Command::new("sh");
         run.args(["-c", RUN, limit]).arg(&programs[program]).args([skipped(TOO_LONG), names]);

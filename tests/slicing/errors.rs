@@ -1,7 +1,7 @@
 //! Slices that are errors, and which errors.
 
 use embedded_safetensors::{
-    Dtype, ErrorKind, View,
+    Dtype, ErrorKind, ReadError, View,
     error::Class,
     slice::{AxisRange, SlicePlan},
 };
@@ -97,6 +97,8 @@ fn reader_reports_errors_at_the_first_byte() {
     let reader = tensor.reader().slice(&[AxisRange::index(1)]).expect("readable as values");
     assert_eq!(reader.byte_len(), Err(half));
     let (mut values, mut zeros) = (reader.values(), [1f32; 3]);
+    let integers = values.read(&mut [0u8]).expect_err("these are floats");
+    assert!(matches!(integers, ReadError::Format(error) if error.at == start), "{integers}");
     let beyond = ErrorKind::OutsideElements { asked: 3, len: 3 }.at(start + 3);
     assert_eq!(values.read_exact(&mut [1f32; 4]), Err(beyond.into()));
     assert_eq!((values.read_exact(&mut zeros), zeros), (Ok(()), [0.0; 3]));

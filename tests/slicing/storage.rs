@@ -7,7 +7,7 @@ use embedded_safetensors::{
     values::Element,
 };
 use std::fmt::Debug;
-use support::file::{entry, with_entries, with_header};
+use support::file::{Stored, entry, with_entries, with_header, with_tensors};
 use support::mock::{Counts, Failure, Fault, Plan, Storage};
 
 type Slice<'m, 's> = SliceReader<&'m mut &'s Storage<'s>>;
@@ -112,6 +112,22 @@ fn filling_a_buffer_takes_a_few_more_reads() {
         assert_eq!(values.remaining(), 0);
     });
     assert_eq!((all.calls, all.bytes), (12, 16_336));
+    counts(Dtype::F32, &[4096], &[step(2)], |reader| {
+        let read = reader.values().read(&mut [0f32; 2048]).expect("in range").len();
+        assert_eq!(read, 1024, "the rest would take more reads");
+    });
+}
+
+/// The second element is in the last byte of the memory for both values.
+#[test]
+fn elements_that_share_bytes_are_moved() {
+    let file = with_tensors(&[("t", "F4", [16], [0x02, 0, 0, 0, 0, 0, 0, 0x40])]);
+    let mut model = Model::open(Stored(&file), &mut [0; 128]).expect("valid file");
+    let tensor = model.find("t", &mut [0; 128]).expect("readable").expect("present");
+    let reader = model.reader(&tensor).and_then(|tensor| tensor.slice(&[step(15)])).expect("in range");
+    let mut values = [0f32; 2];
+    reader.values().read_exact(&mut values).expect("readable");
+    assert_eq!(values, [1.0, 2.0]);
 }
 
 #[test]
