@@ -524,7 +524,9 @@ fn position_beyond_the_end_is_rejected() {
         read_t("F4", &[2, 3], &[0; 3], |reader, _| assert_eq!(reader.row(row).unwrap_err(), outside(row, 2)));
     }
     let reversed = std::ops::Range { start: 4, end: 1 };
-    for (rows, asked) in [(0..3, 2), (1..u64::MAX, u64::MAX - 1), (3..3, 3), (3..4, 3), (reversed, 4)] {
+    for (rows, asked) in
+        [(0..3, 2), (1..u64::MAX, u64::MAX - 1), (2..5, 4), (3..3, 3), (3..6, 3), (reversed, 4)]
+    {
         read_t("F4", &[2, 3], &[0; 3], |reader, _| {
             assert_eq!(reader.rows(rows.clone()).unwrap_err(), outside(asked, 2));
         });

@@ -118,16 +118,26 @@ fn filling_a_buffer_takes_a_few_more_reads() {
     });
 }
 
-/// The second element is in the last byte of the memory for both values.
-#[test]
-fn elements_that_share_bytes_are_moved() {
-    let file = with_tensors(&[("t", "F4", [16], [0x02, 0, 0, 0, 0, 0, 0, 0x40])]);
+/// Reads a slice of elements of 4 bits: first one value, then the others.
+fn of_f4<const REST: usize>(dims: [u64; 2], bytes: &[u8], ranges: &[AxisRange]) -> (f32, [f32; REST]) {
+    let file = with_tensors(&[("t", "F4", dims, bytes)]);
     let mut model = Model::open(Stored(&file), &mut [0; 128]).expect("valid file");
     let tensor = model.find("t", &mut [0; 128]).expect("readable").expect("present");
-    let reader = model.reader(&tensor).and_then(|tensor| tensor.slice(&[step(15)])).expect("in range");
-    let mut values = [0f32; 2];
-    reader.values().read_exact(&mut values).expect("readable");
-    assert_eq!(values, [1.0, 2.0]);
+    let reader = model.reader(&tensor).and_then(|tensor| tensor.slice(ranges)).expect("in range");
+    let (mut values, mut first, mut rest) = (reader.values(), [0.0], [0.0; REST]);
+    values.read_exact(&mut first).and_then(|()| values.read_exact(&mut rest)).expect("readable");
+    (first[0], rest)
+}
+
+#[test]
+fn elements_that_share_bytes_are_moved() {
+    // Two elements move within bytes of which they have a half.
+    let halves = of_f4([2, 4], &[0x10, 0x32, 0x54, 0x76], &[AxisRange::ALL, (1..3).into()]);
+    assert_eq!(halves, (0.5, [1.0, 3.0, 4.0]));
+    // The last element is in the last byte of the memory for two values.
+    let bytes = [0, 0, 0, 0, 0, 0, 0, 0, 0x02, 0, 0, 0, 0, 0, 0, 0x40];
+    let last = of_f4([1, 32], &bytes, &[AxisRange::ALL, AxisRange::from(1..).step_by(15)]);
+    assert_eq!(last, (0.0, [1.0, 2.0]));
 }
 
 #[test]
