@@ -7,6 +7,7 @@ use embedded_safetensors::{
     index::{IndexMemory, IndexRecord, IndexStorage},
     integrity::{Sha256, Verifier},
     io::{NorFile, Seekable},
+    metadata::JsonStr,
     query::Query,
     slice::AxisRange,
     stream::{FileReceiver, Receiver, Router, Status, Target},
@@ -68,6 +69,20 @@ fn small_texts_and_errors() {
     assert_eq!(TensorInfo::new(Dtype::U8, matrix, 0, 1), Err(ErrorKind::Overflow));
     let two = Shape::new(&[2]).expect("few dimensions");
     assert_eq!(TensorInfo::new(Dtype::U8, two, 0, 1), Err(ErrorKind::Size { range: 1, needed: 2 }));
+}
+
+#[test]
+fn string_in_a_text_ends_at_its_quote() {
+    for (text, at, string) in [
+        (r#"{"a\"b\\":1}"#, 1, r#"a"b\"#),
+        (r#"["", "c"]"#, 1, ""),
+        (r#"["", "c"]"#, 5, "c"),
+        (r#""open"#, 0, "open"),
+        ("", 0, ""),
+    ] {
+        let found = JsonStr::opening_at(text.as_bytes(), at);
+        assert_eq!((found.to_string().as_str(), found.at()), (string, at), "{text}");
+    }
 }
 
 #[test]
