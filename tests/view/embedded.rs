@@ -78,6 +78,7 @@ fn const_and_run_time_views_are_equal() {
         assert_same(&parsed, &view);
     }
     assert_eq!((EVERY_DTYPE.len(), SHUFFLED.len(), EMPTY.len(), MODEL.len()), (22, 5, 1, 5));
+    assert_eq!((MODEL.is_empty(), View::parse(b"\x02\0\0\0\0\0\0\0{}").unwrap().is_empty()), (false, true));
 }
 
 /// What a compiler does for `include_model!`, done by a program.
