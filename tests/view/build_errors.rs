@@ -68,6 +68,10 @@ fn array_of_wrong_length_is_rejected() {
 
 #[test]
 fn unexpected_tensors_are_described() {
+    for (dtype, dims) in [(Dtype::I32, [2, 3]), (Dtype::F32, [3, 2])] {
+        let message = build_error(|| MODEL.expect("conv.weight", dtype, &dims));
+        assert!(message.contains("conv.weight"), "{message}");
+    }
     let unaligned = MODEL.file().to_vec();
     let anywhere = View::parse(&unaligned).unwrap();
     let late = MODEL.tensor("late").unwrap().at();

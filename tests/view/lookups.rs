@@ -94,6 +94,21 @@ fn missing_tensor_is_none_or_an_error() {
     }
 }
 
+/// Neither does a name whose bytes are exchanged: the sum of their differences is 0.
+#[test]
+fn names_are_compared_in_every_byte() {
+    let name = "abcdefghijklmnop";
+    let file = with_entries(&[entry(name, "U8", [0], 0..0)], 0);
+    let view = View::parse(&file).unwrap();
+    for (one, other) in (0..name.len()).flat_map(|one| (0..one).map(move |other| (one, other))) {
+        let mut exchanged = name.as_bytes().to_vec();
+        exchanged.swap(one, other);
+        let exchanged = String::from_utf8(exchanged).expect("letters");
+        assert!(view.find(&exchanged).unwrap().is_none(), "{exchanged}");
+        assert!(view.tensor(name).unwrap().name() != exchanged.as_str(), "{exchanged}");
+    }
+}
+
 /// Queries keep nothing of an earlier lookup, also if this one fails before their turn.
 #[test]
 fn failed_lookup_forgets_what_was_found() {
