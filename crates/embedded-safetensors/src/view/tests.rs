@@ -12,7 +12,7 @@ use crate::dtype::{Dtype, DtypeSet};
 use crate::error::{Error, ErrorKind, QuantRole};
 use crate::util::top_k::SortSlot;
 use crate::values::native::Aligned;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::format;
 use std::string::{String, ToString};
 use std::vec;
@@ -214,6 +214,22 @@ fn chains_find_every_name() {
             assert_eq!(lookups(&view, name), [Ok(at); 3]);
         }
         assert_eq!(lookups(&view, "model.layers.x.weight"), [Ok(None); 3]);
+    }
+}
+
+/// Two names with one hash are neither duplicates nor each other.
+#[test]
+fn names_with_equal_hash_are_found() {
+    let mut names = BTreeMap::new();
+    let pair = (0_u32..).find_map(|number| {
+        let name = format!("{number:x}");
+        names.insert(hash(name.as_bytes()), name.clone()).map(|other| [other, name])
+    });
+    let pair = pair.expect("there are fewer hashes");
+    let file = named(&pair);
+    let view = View::parse(&file).expect("valid file");
+    for (name, tensor) in pair.iter().zip(view.tensors().flatten()) {
+        assert_eq!(lookups(&view, name), [Ok(Some(tensor.name().at())); 3], "{name}");
     }
 }
 
