@@ -42,9 +42,6 @@ impl Clock {
     }
 
     /// Runs a future to its end. Returns how long that takes, and its outcome.
-    ///
-    /// # Panics
-    /// If it waits for nothing.
     pub fn time<T>(&self, future: impl Future<Output = T>) -> (u64, T) {
         let (mut future, mut context) = (pin!(future), Context::from_waker(Waker::noop()));
         let start = self.now.get();

@@ -2,6 +2,7 @@
 //! is tested on an emulated board (`firmware/netduinoplus2`).
 
 use defmt::Format;
+use embedded_safetensors::asynch::{Bytes, Part, ReadAhead};
 use embedded_safetensors::{
     error::*, header::*, index::*, integrity::*, io::*, metadata::*, query::*, reader::*, slice::*,
     stream::*, tensor::*, validate::*, values::*, view::*, write::*, *,
@@ -116,6 +117,9 @@ all_format! {
     QueryIndex,
     Sha256,
     Verifier<Sha256>,
+    Bytes,
+    Part<'static, f32>,
+    ReadAhead<'static, Device, TensorInfo>,
     asynch::Model<Device>,
     asynch::Seekable<Device>,
     asynch::SliceReader<Device>,

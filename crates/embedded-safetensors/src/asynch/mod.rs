@@ -26,7 +26,7 @@
 //! # Memory
 //! A future holds what the blocking call has on its stack, and the futures of the storage and of your
 //! closure. Without these, it takes on a 32-bit target at most 600 bytes for a [`Model`], 100 for a
-//! [`TensorReader`], 176 for [`Values`], 440 for a [`SliceReader`] or the values of a slice, and 320 for a
+//! [`TensorReader`], 176 for [`Values`], 440 for a [`SliceReader`] or the values of a slice, and 330 for a
 //! [`ReadAhead`]. One that computes a [sum](crate::integrity) takes at most 600 bytes for a model and 200 for
 //! a tensor, and twice the size of the sum.
 //!
@@ -36,8 +36,8 @@
 //!
 //! # Threads
 //! As in `embedded-io-async`, futures need not be [`Send`]: drivers of microcontrollers rarely are, and
-//! their executors do not require it. If the futures of the source are `Send`, the futures here are too. So
-//! a multithreaded executor accepts them wherever the type of the source is known.
+//! their executors do not require it. If the futures of the source are `Send`, the futures here are too,
+//! except [`ReadAhead`]'s. So a multithreaded executor accepts them wherever the type of the source is known.
 
 // These are the same files as in the blocking form, for which a macro removes `async` and `.await`. Their
 // imports from `super` are here.
@@ -83,7 +83,7 @@ use feed::feed;
 use recording::{Units, write_first};
 use write_at::{invalidate, write_full};
 
-pub use ahead::{Part, ReadAhead};
+pub use ahead::{Bytes, Part, ReadAhead};
 pub use model::Model;
 #[cfg(feature = "embedded-storage-async")]
 pub use nor::NorFile;

@@ -94,6 +94,15 @@ impl QueryIndex {
 }
 
 impl Error {
+    /// Returns the same error, of a tensor of a list.
+    #[cfg(feature = "embedded-io-async")]
+    pub(crate) const fn of_query(mut self, index: usize) -> Self {
+        if let ErrorKind::NotFound { query } | ErrorKind::DtypeMismatch { query, .. } = &mut self.kind {
+            *query = QueryIndex::new(index);
+        }
+        self
+    }
+
     /// Returns the name of the query or target that is missing, or has another dtype or shape than requested.
     /// `None` for other errors.
     pub fn tensor_name<'n>(&self, queries: &'n [impl AsRef<str>]) -> Option<&'n str> {

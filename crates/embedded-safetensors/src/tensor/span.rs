@@ -40,6 +40,16 @@ pub trait Located {
     fn dims(&self) -> &[u64];
 }
 
+impl<T: Located + ?Sized> Located for &T {
+    fn locate(&self) -> Result<Location, Error> {
+        (**self).locate()
+    }
+
+    fn dims(&self) -> &[u64] {
+        (**self).dims()
+    }
+}
+
 impl Located for TensorInfo {
     fn locate(&self) -> Result<Location, Error> {
         Ok(Location { dtype: self.dtype(), header: 0, begin: self.begin(), end: self.end() })
