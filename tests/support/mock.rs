@@ -84,7 +84,8 @@ pub struct Counts {
     pub passes: u64,
     /// Bytes read.
     pub bytes: u64,
-    /// The range of bytes that each read returned, in order.
+    /// The range of bytes that each read returned, in order; of the first million reads, so that the list
+    /// fits into memory where there are more.
     pub ranges: Vec<Range<u64>>,
 }
 
@@ -193,7 +194,9 @@ impl<'f> Storage<'f> {
     pub fn record_read(&self, offset: u64, len: usize) {
         let counts = &mut self.state.borrow_mut().counts;
         counts.bytes += len as u64;
-        counts.ranges.push(offset..offset + len as u64);
+        if counts.ranges.len() < 1_000_000 {
+            counts.ranges.push(offset..offset + len as u64);
+        }
     }
 
     /// Records a seek.
