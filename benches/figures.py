@@ -1,15 +1,9 @@
 #!/usr/bin/env python3
-"""Measures what the costs page of the guide says of models on a computer, each part by its name, or all:
+"""Measures what the costs page of the guide says of models on a computer: `formats`, `corrupt`, `sparse`, `latency`,
+`shared` and `slow` (as root, with cgroups of version 1), or only the parts that are named.
 
-formats   one model of 4 MiB in other formats: length, time to write, to read all, and to read one array
-corrupt   a file with one changed byte, read from a FlatBuffer and from a safetensors file
-sparse    one array of 100 MB in a file of 140 GB
-latency   a file is opened, its arrays are found, and a network is computed
-shared    a model of 1 GiB read by 8 processes and by 8 threads
-slow      a tenth of a model on a disk with 20 MB/s: mapped, and read; as root, with cgroups of version 1
-
-It prints tables in Markdown. Times are medians of turns in one run, with files in the page cache unless a part says otherwise.
-Debian's PyTorch needs numpy 1:
+It prints tables in Markdown. Times are medians of turns in one run, with files in the page cache unless a part says
+otherwise. Debian's PyTorch needs numpy 1:
 
     /usr/bin/python3 -m venv --system-site-packages env
     env/bin/pip install ./crates/safetensors-python safetensors 'ml_dtypes<0.6' 'pyarrow<20' onnx orjson flatbuffers
@@ -17,6 +11,7 @@ Debian's PyTorch needs numpy 1:
 """
 
 import json
+import multiprocessing
 import os
 import re
 import statistics
@@ -49,11 +44,9 @@ def timed(run, *args):
 
 def apart(run, *args):
     """Returns how long a call takes in a process of its own, and the most memory of that process, in bytes."""
-    start, child = time.perf_counter(), os.fork()
-    if child == 0:
-        run(*args)
-        os._exit(0)
-    _, status, usage = os.wait4(child, 0)
+    start, child = time.perf_counter(), multiprocessing.get_context("fork").Process(target=run, args=args)
+    child.start()
+    _, status, usage = os.wait4(child.pid, 0)
     assert status == 0
     return time.perf_counter() - start, usage.ru_maxrss * 1024
 
@@ -70,7 +63,7 @@ def arrays_of(package, path, names):
 
 
 def formats(directory):
-    """One model in many formats. Each is read back and compared."""
+    """One model of 4 MiB in other formats. Each is read back and compared."""
     random = np.random.default_rng(0)
     model = {f"layer.{at}.weight": random.standard_normal((256, 256), np.float32) for at in range(16)}
     path, one = directory / "model", "layer.7.weight"
@@ -155,18 +148,14 @@ def ways():
 def corrupt(_):
     """Changes each byte that is no value to each other value, and reads all arrays by their names."""
     model = {f"w{at}": np.arange(at * 4, at * 4 + 4, dtype=np.float32) for at in range(4)}
-    cases = {
-        "FlatBuffers, lazy": (of_flatbuffer(model), from_flatbuffer),
-        "this package": (ours.numpy.save(model), lambda file, name: ours.numpy.load(file)[name]),
-    }
+    flat = "FlatBuffers, lazy", of_flatbuffer(model), from_flatbuffer
+    here = "this package", ours.numpy.save(model), lambda file, name: ours.numpy.load(file)[name]
     yield "format", "changes", "an error", "the same arrays", "other arrays, without an error"
-    for name, (file, read) in cases.items():
+    for name, file, read in flat, here:
         begins = [file.index(array.tobytes()) for array in model.values()]
-        values = {at for begin in begins for at in range(begin, begin + 16)}
-        found = Counter()
-        for at in set(range(len(file))) - values:
-            for value in set(range(256)) - {file[at]}:
-                found[outcome(read, file[:at] + bytes([value]) + file[at + 1 :], model)] += 1
+        places = set(range(len(file))).difference(*(range(begin, begin + 16) for begin in begins))
+        changes = ((at, bytes([value])) for at in places for value in set(range(256)) - {file[at]})
+        found = Counter(outcome(read, file[:at] + value + file[at + 1 :], model) for at, value in changes)
         yield name, *(f"{count:,}" for count in (found.total(), found["error"], found["same"], found["other"]))
 
 
@@ -237,10 +226,9 @@ def latency(_):
     names = [f"fc{at}.{part}" for at in range(1, 5) for part in ("weight", "bias")]
 
     def predict(package):
-        arrays = arrays_of(package, path, names)
+        arrays = [array.astype(np.float32) for array in arrays_of(package, path, names).values()]
         values = np.ones(64, np.float32)
-        for at in range(1, 5):
-            weight, bias = (arrays[f"fc{at}.{part}"].astype(np.float32) for part in ("weight", "bias"))
+        for weight, bias in zip(arrays[::2], arrays[1::2]):
             values = np.maximum(weight @ values + bias, 0)
 
     yield "package", "p50", "p99"
@@ -292,7 +280,7 @@ def shared(directory):
 
 
 def slow(directory):
-    """Reads arrays of a model of 256 MiB on a throttled disk that has not read them yet."""
+    """Reads arrays of a model of 256 MiB on a disk with 20 MB/s that has not read them yet."""
     image, disk, group = directory / "image", directory / "disk", Path("/sys/fs/cgroup/blkio/figures")
     disk.mkdir()
     for command in f"truncate --size=400M {image}", f"mkfs.ext4 -q {image}", f"mount -o loop {image} {disk}":
