@@ -2,11 +2,10 @@
 //! errors.
 
 use embedded_safetensors::{
-    Error, ErrorKind,
+    ErrorKind,
     header::{Entries, Event, HeaderParser, Item},
     validate::{DuplicateFinder, Progress, SortSlot, Summary, Validator},
 };
-use std::ops::Range;
 use support::file::{entry, with_entries, with_header};
 use support::random::Random;
 use support::verdict::full_verdict;
@@ -15,15 +14,9 @@ const VALID: &[u8] =
     b"\x38\0\0\0\0\0\0\0{\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]}}   ab";
 
 /// A header of empty tensors with these names.
-fn named(names: &[&str]) -> Vec<u8> {
-    with_entries(&names.iter().map(|name| entry(name, "U8", [0], 0..0)).collect::<Vec<_>>(), 0)
-}
-
-fn parse_all(parser: &mut HeaderParser, mut input: &[u8]) -> Result<(), Error> {
-    while !input.is_empty() {
-        parser.next(&mut input)?;
-    }
-    Ok(())
+fn named<N: AsRef<str>>(names: impl IntoIterator<Item = N>) -> Vec<u8> {
+    let entries = names.into_iter().map(|name| entry(name.as_ref(), "U8", [0], 0..0));
+    with_entries(&entries.collect::<Vec<_>>(), 0)
 }
 
 #[test]
@@ -31,8 +24,10 @@ fn truncated_json_is_unexpected_end() {
     // The last byte of each completes an event, so the parser has not requested more input yet.
     for header in ["", r#"{"a""#, r#"{"a":{"dtype":"F32""#] {
         let file = with_header(header, 0);
-        let mut parser = HeaderParser::new();
-        parse_all(&mut parser, &file).expect("valid so far");
+        let (mut parser, mut input) = (HeaderParser::new(), &file[..]);
+        while !input.is_empty() {
+            parser.next(&mut input).expect("valid so far");
+        }
         assert_eq!(parser.end_of_input(), Err(ErrorKind::UnexpectedEnd.at(file.len() as u64)), "{header}");
     }
 }
@@ -72,13 +67,12 @@ fn length_of_a_file_is_compared_with_its_header() {
 #[test]
 fn tensors_at_the_largest_offsets_are_sorted() {
     const HALF: u64 = 1 << 63;
-    for (second, third) in [(HALF..HALF, 1..1), (HALF + 1..HALF + 1, HALF..HALF + 5)] {
-        let row =
-            |name, range: &Range<u64>| entry(name, "U8", [range.end - range.start], range.start..range.end);
-        let entries = [row("a", &(0..0)), row("b", &second), row("c", &third)];
+    for (second, begin, end) in [(HALF, 1, 1), (HALF + 1, HALF, HALF + 5)] {
+        let entries = [("a", 0, 0), ("b", second, second), ("c", begin, end)];
+        let entries = entries.map(|(name, begin, end)| entry(name, "U8", [end - begin], begin..end));
         let file = with_entries(&entries, 0);
-        let at = file.len() - format!("{},{}]}}}}", third.start, third.end).len();
-        let hole = ErrorKind::Hole { begin: third.start, previous_end: 0 };
+        let at = file.len() - format!("{begin},{end}]}}}}").len();
+        let hole = ErrorKind::Hole { begin, previous_end: 0 };
         assert_eq!(full_verdict(&file), Err(hole.at(at as u64)));
     }
 }
@@ -93,24 +87,14 @@ fn file_that_shrinks_between_passes_has_changed() {
     assert_eq!(validator.end_of_input(), Err(ErrorKind::Changed.at(20)));
 }
 
-/// Returns the same file with one of its two equal entries, and a comma, replaced by spaces.
-fn without_entry(duplicate: &[u8], first: bool) -> Vec<u8> {
-    let text = String::from_utf8_lossy(&duplicate[8..]);
-    let (entry, other) = text[1..text.len() - 1].split_at((text.len() - 3) / 2);
-    let spaces = |cut: &str| " ".repeat(cut.len());
-    let (other_spaces, entry_spaces) = (spaces(other), spaces(entry) + " ");
-    let header = match first {
-        true => format!("{{{entry_spaces}{}}}", &other[1..]),
-        false => format!("{{{entry}{other_spaces}}}"),
-    };
-    with_header(&header, 0)
-}
-
 #[test]
 fn changed_names_are_not_duplicates() {
-    let duplicate = named(&["weight", "weight"]);
-    let changed = [without_entry(&duplicate, true), without_entry(&duplicate, false), named(&["bias"])];
-    for other in &changed {
+    let duplicate = named(["weight", "weight"]);
+    // One of the entries, and the comma, become spaces.
+    let one = entry("weight", "U8", [0], 0..0);
+    let len = 2 * one.len() + 1;
+    let [first, second] = [format!("{{{one:<len$}}}"), format!("{{{one:>len$}}}")];
+    for other in [with_header(&first, 0), with_header(&second, 0), named(["bias"])] {
         let (mut slots, mut text) = ([SortSlot::EMPTY; 4], [0; 2]);
         let mut validator = DuplicateFinder::new([1, 2], &mut slots, &mut text);
         assert_eq!(validator.push(&mut &duplicate[..]), Ok(Progress::Rewind));
@@ -128,7 +112,7 @@ fn duplicate_check_reports_a_truncated_or_invalid_header() {
     assert_eq!(finder.position(), 30);
     let cut = ErrorKind::HeaderBeyondFile { length: 56, present: 22 }.at(30);
     assert_eq!((finder.end_of_input(), finder.end_of_input()), (Err(cut), Err(cut)));
-    let duplicate = named(&["weight", "weight"]);
+    let duplicate = named(["weight", "weight"]);
     let mut finder = DuplicateFinder::new([1, 2], &mut slots, &mut text);
     assert_eq!(finder.push(&mut &duplicate[..]), Ok(Progress::Rewind));
     assert_eq!(finder.push(&mut &duplicate[..20]), Ok(Progress::NeedInput));
@@ -145,9 +129,8 @@ fn duplicate_check_ends_if_names_keep_changing() {
     let mut validator = DuplicateFinder::new([1, 2], &mut slots, &mut text);
     // A round for each of the names of the first pass.
     for (round, count) in [4, 1000, 1000, 1000, 1000].into_iter().enumerate() {
-        let names: Vec<String> = (0..count).map(|i| format!("{round}.{i}")).collect();
-        let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        match (round, validator.push(&mut &named(&names)[..])) {
+        let names = (0..count).map(|i| format!("{round}.{i}"));
+        match (round, validator.push(&mut &named(names)[..])) {
             (0..4, outcome) => assert_eq!(outcome, Ok(Progress::Rewind), "{round}"),
             (_, outcome) => assert_eq!(outcome.map_err(|error| error.kind), Err(ErrorKind::Changed)),
         }
@@ -178,26 +161,20 @@ fn events_begin_where_their_tokens_do() {
 /// The kind of each open bracket is remembered, however deep it is.
 #[test]
 fn brackets_of_any_kinds_are_nested() {
+    let value = entry("a", "U8", [0], 0..0).replace('}', ",\"b\":");
     for seed in 0..100 {
         let mut random = Random::new(seed);
-        let objects: Vec<bool> = (0..125).map(|_| random.percent(50)).collect();
-        let open: String = objects.iter().map(|&object| if object { r#"{"a":"# } else { "[" }).collect();
-        let mut closed: Vec<u8> =
-            objects.iter().rev().map(|&object| if object { b'}' } else { b']' }).collect();
-        let file = |closed: &[u8]| {
-            let value = format!("{open}0{}", closed.escape_ascii());
-            with_header(
-                &format!(r#"{{"a":{{"dtype":"U8","shape":[0],"data_offsets":[0,0],"b":{value}}}}}"#),
-                0,
-            )
-        };
-        assert_eq!(full_verdict(&file(&closed)).map(|table| table.tensors.len()), Ok(1), "{objects:?}");
+        let kinds = (0..125).map(|_| random.pick(&[(r#"{"a":"#, "}"), ("[", "]")]));
+        let (open, mut closed): (String, Vec<&str>) = kinds.unzip();
+        closed.reverse();
+        let file = |closed: &[&str]| with_entries(&[format!("{value}{open}0{}}}", closed.concat())], 0);
+        assert_eq!(full_verdict(&file(&closed)).map(|table| table.tensors.len()), Ok(1), "{open}");
         let wrong = random.below(125);
-        closed[wrong] = if closed[wrong] == b'}' { b']' } else { b'}' };
+        closed[wrong] = if closed[wrong] == "}" { "]" } else { "}" };
         let file = file(&closed);
         let at = file.len() - 2 - closed.len() + wrong;
         let error = full_verdict(&file).expect_err("another kind of bracket");
-        assert_eq!((error.kind.code(), error.at), ("json.syntax", at as u64), "{objects:?}");
+        assert_eq!((error.kind.code(), error.at), ("json.syntax", at as u64), "{open}");
     }
 }
 
