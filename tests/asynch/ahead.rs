@@ -7,33 +7,28 @@ use std::fmt::Debug;
 use embedded_safetensors::asynch::{Model, NorFile, ReadAt};
 use embedded_safetensors::error::QueryIndex;
 use embedded_safetensors::{
-    Dtype, ErrorKind, ReadError, query::Query, tensor::DtypeSet, values::dtypes::F32,
+    Dtype, ErrorKind, ReadError, View, query::Query, tensor::DtypeSet, values::dtypes::F32, write::Placement,
 };
 use support::clock::{Clock, Timed};
 use support::context::Context;
+use support::dictionary::{Dictionary, Named};
 use support::executor::{drop_at, finish, wait};
-use support::file::with_tensors;
 use support::mock::{Failure, Plan, Reads, Storage};
 use support::random::Random;
 use support::share;
 use support::waiting::{Waiting, Waits};
+use support::writing::{Description, write_planned};
 
 /// Returns a file of three tensors of any bytes. Its data begins at a multiple of 512.
 fn file_of(tensors: &[(Dtype, Vec<u64>); 3], random: &mut Random) -> Vec<u8> {
-    let tensors: Vec<_> = NAMES
-        .into_iter()
-        .zip(tensors)
-        .map(|(name, (dtype, dims))| {
-            let bits = dims.iter().product::<u64>() * u64::from(dtype.bits());
-            (name, *dtype, dims, random.bytes(usize::try_from(bits / 8).expect("small")))
-        })
-        .collect();
-    let mut file = with_tensors(&tensors);
-    let header_end = 8 + usize::try_from(u64::from_le_bytes(*file.first_chunk().unwrap())).unwrap();
-    let data_start = header_end.next_multiple_of(512);
-    file.splice(header_end..header_end, vec![b' '; data_start - header_end]);
-    file[..8].copy_from_slice(&(data_start as u64 - 8).to_le_bytes());
-    file
+    let mut dictionary = Dictionary::default();
+    for (name, (dtype, dims)) in NAMES.into_iter().zip(tensors) {
+        dictionary.tensors.push(Named::random(name.to_owned(), *dtype, dims.clone(), random));
+    }
+    let description = Description::new(&dictionary);
+    let (mut memory, placement) = (description.memory(), Placement::Start(512));
+    let plan = description.spec().with_placement(placement).plan_sorted(&mut memory).expect("valid");
+    write_planned(&dictionary, plan)
 }
 
 const NAMES: [&str; 3] = ["a", "b", "c"];
@@ -130,84 +125,68 @@ fn time_is_the_longer_one_of_reading_and_computing() {
     }
 }
 
-/// Some of the tensors of a file, of which all are read.
-struct Reading<'q> {
-    queries: &'q [Query<'static>; 3],
+/// How all tensors of a file are read.
+struct Reading {
     as_bytes: bool,
     unit: usize,
     /// The lengths of the buffers.
     lens: [usize; 2],
 }
 
-impl Reading<'_> {
-    /// Reads all, while futures are dropped and calls fail. Returns the bytes of each part, with its tensor
-    /// and its first value.
+/// The tensor of a part, its first value, and its bytes.
+type Part = (usize, u64, Vec<u8>);
+
+impl Reading {
+    /// Reads all, while futures are dropped and calls fail.
     fn run<S: ReadAt<Error: Debug>>(
         &self,
-        model: &mut Model<S>,
+        source: S,
         random: &mut Random,
         before_a_call: impl Fn(&mut Random),
-    ) -> Vec<(usize, u64, Vec<u8>)> {
+    ) -> Vec<Part> {
+        let (mut model, queries) = finish(open(source)).expect("valid");
+        let ahead = model.read_ahead(&queries).and_then(|ahead| ahead.in_units(self.unit)).expect("found");
         let read = RefCell::new(vec![]);
         let keep = async |tensor: usize, first: u64, bytes: Vec<u8>| {
             wait(1).await;
             read.borrow_mut().push((tensor, first, bytes));
         };
-        let ahead =
-            model.read_ahead(self.queries).and_then(|ahead| ahead.in_units(self.unit)).expect("found");
-        let [mut a, mut b] = self.lens.map(|len| vec![0.0_f64; len]);
-        let [mut c, mut d] = self.lens.map(|len| vec![0; len]);
-        let (mut values, mut bytes) = match self.as_bytes {
-            true => (None, Some(ahead.as_bytes())),
-            false => (Some(ahead.rounded()), None),
-        };
-        loop {
+        let mut last = || {
             before_a_call(random);
-            let last = random.below(30);
-            let outcome = match (&mut values, &mut bytes) {
-                (Some(ahead), _) => drop_at(
-                    last,
-                    ahead.for_each([&mut a, &mut b], async |part| {
-                        let bytes = part.values.iter().flat_map(|value| value.to_le_bytes()).collect();
-                        keep(part.tensor, part.first, bytes).await;
-                    }),
-                ),
-                (_, Some(ahead)) => drop_at(
-                    last,
-                    ahead.for_each_bytes([&mut c, &mut d], async |part| {
-                        keep(part.tensor, part.first, part.values.to_vec()).await;
-                    }),
-                ),
-                _ => unreachable!(),
-            };
-            match outcome {
-                Some(Ok(())) => return read.take(),
-                Some(Err(ReadError::Source(_))) | None => {}
-                Some(Err(error)) => panic!("{error:?}"),
-            }
+            random.below(30)
+        };
+        if self.as_bytes {
+            let ([mut a, mut b], mut ahead) = (self.lens.map(|len| vec![0; len]), ahead.as_bytes());
+            until_complete(|| {
+                let next = ahead.for_each_bytes([&mut a, &mut b], async |part| {
+                    keep(part.tensor, part.first, part.values.to_vec()).await;
+                });
+                drop_at(last(), next)
+            });
+        } else {
+            let ([mut a, mut b], mut ahead) = (self.lens.map(|len| vec![0.0_f64; len]), ahead.rounded());
+            until_complete(|| {
+                let next = ahead.for_each([&mut a, &mut b], async |part| {
+                    keep(part.tensor, part.first, bytes_of(part.values)).await;
+                });
+                drop_at(last(), next)
+            });
         }
+        read.take()
     }
 
     /// Checks that each value of a tensor was used once, in order, and that parts have whole rows.
-    fn check<S: ReadAt<Error: Debug>>(
-        &self,
-        model: &mut Model<S>,
-        index: usize,
-        (dtype, dims): &(Dtype, Vec<u64>),
-        read: &[(usize, u64, Vec<u8>)],
-    ) {
-        let mut reader = model.reader(&self.queries[index]).expect("found");
-        let mut expected = vec![0; usize::try_from(reader.byte_len()).unwrap()];
-        let elements = dims[1] * dims[2];
-        let (value, row) = if self.as_bytes {
-            finish(reader.read_to_end(&mut expected)).expect("readable");
-            (1, elements * u64::from(dtype.bits()))
+    fn check(&self, file: &[u8], index: usize, read: &[Part]) {
+        let view = View::parse(file).expect("valid");
+        let tensor = view.tensor(NAMES[index]).expect("present");
+        let elements: u64 = tensor.shape().dims()[1..].iter().product();
+        let (value, row, expected) = if self.as_bytes {
+            (1, elements * u64::from(tensor.dtype().bits()), tensor.bytes().to_vec())
         } else {
-            let mut values = reader.values().rounded();
+            let mut values = tensor.reader().values().rounded();
             let mut all = vec![0.0_f64; usize::try_from(values.len()).unwrap()];
-            finish(values.read_exact(&mut all)).expect("readable");
-            expected = all.iter().flat_map(|value| value.to_le_bytes()).collect();
-            (8, 64 * elements * if *dtype == Dtype::C64 { 2 } else { 1 })
+            values.read_exact(&mut all).expect("readable");
+            (8, 64 * elements * if tensor.dtype() == Dtype::C64 { 2 } else { 1 }, bytes_of(&all))
         };
         let mut found: Vec<u8> = vec![];
         for (_, first, bytes) in read.iter().filter(|(tensor, ..)| *tensor == index) {
@@ -226,7 +205,22 @@ impl Reading<'_> {
             let rows = (room.saturating_sub(15 + 2 * self.unit as u64) / row).max(1);
             assert!(len.is_multiple_of(row) && len >= left.min(rows * row), "whole rows that fit: {len}");
         }
-        assert!(found == expected, "{index}: {dtype} {dims:?}");
+        assert!(found == expected, "{tensor:?}");
+    }
+}
+
+fn bytes_of(values: &[f64]) -> Vec<u8> {
+    values.iter().flat_map(|value| value.to_le_bytes()).collect()
+}
+
+/// Repeats a call while it is dropped, or the storage fails.
+fn until_complete<E: Debug>(mut call: impl FnMut() -> Option<Result<(), ReadError<E>>>) {
+    loop {
+        match call() {
+            Some(Ok(())) => return,
+            Some(Err(ReadError::Source(_))) | None => {}
+            Some(Err(error)) => panic!("{error:?}"),
+        }
     }
 }
 
@@ -240,30 +234,24 @@ fn nothing_is_lost_or_used_twice() {
             let dims = [random.pick(&[0, 4, 8]), random.below(5), random.below(9)].map(|dim| dim as u64);
             (dtype, dims.to_vec())
         });
-        let mut file = file_of(&tensors, random);
-        let [a, b] = [(); 2].map(|()| 8 + random.below(50));
-        let (as_bytes, unit, lens) = (random.percent(50), 1 << random.below(7), [a, b]);
-        if random.percent(50) {
-            file.resize(file.len().next_multiple_of(32), 0);
-            let clock = &Clock::default();
-            let flash = Timed::<32> { file: &file, clock, latency: 0, rate: u64::MAX };
-            let (mut model, queries) = finish(open(NorFile::new(flash))).expect("valid");
-            let reading = Reading { queries: &queries, as_bytes, unit, lens };
-            let read = reading.run(&mut model, random, |_| {});
-            tensors.iter().enumerate().for_each(|(index, it)| reading.check(&mut model, index, it, &read));
-            continue;
-        }
-        let waits = Waits { before: random.below(2), after: random.below(2) };
-        let storage = Storage::new(&file, Plan::default());
-        let (mut model, queries) = finish(open(Waiting::new(&storage, waits))).expect("valid");
-        let reading = Reading { queries: &queries, as_bytes, unit, lens };
-        let read = reading.run(&mut model, random, |random| {
-            let failure = Some(Failure::Once(random.below(20) as u64));
-            let reads = Reads::Random(random.number());
-            storage.set_plan(Plan { failure, reads, ..Plan::default() });
-        });
-        storage.set_plan(Plan::default());
-        tensors.iter().enumerate().for_each(|(index, it)| reading.check(&mut model, index, it, &read));
+        let file = file_of(&tensors, random);
+        let lens = [(); 2].map(|()| 8 + random.below(50));
+        let reading = Reading { as_bytes: random.percent(50), unit: 1 << random.below(7), lens };
+        let read = if random.percent(50) {
+            let units = [&file[..], &[0; 32]].concat();
+            let file = &units[..file.len().next_multiple_of(32)];
+            let flash = Timed::<32> { file, clock: &Clock::default(), latency: 0, rate: u64::MAX };
+            reading.run(NorFile::new(flash), random, |_| {})
+        } else {
+            let storage = Storage::new(&file, Plan::default());
+            let waits = Waits { before: random.below(2), after: random.below(2) };
+            reading.run(Waiting::new(&storage, waits), random, |random| {
+                let failure = Some(Failure::Once(random.below(20) as u64));
+                let reads = Reads::Random(random.number());
+                storage.set_plan(Plan { failure, reads, ..Plan::default() });
+            })
+        };
+        (0..3).for_each(|index| reading.check(&file, index, &read));
     }
 }
 
@@ -278,14 +266,14 @@ fn errors_come_before_anything_is_read() {
     let mut ahead = model.read_ahead(&queries).expect("found");
     let outcome = finish(ahead.for_each([&mut a, &mut b], async |_| panic!()));
     let lossy = ErrorKind::Lossy { from: Dtype::F64, to: Dtype::F32 };
-    assert_eq!(outcome, Err(lossy.at(512 + 64).into()));
+    assert_eq!(outcome, Err(lossy.at(512).into()));
     let mut ahead = ahead.rounded();
     let outcome = finish(ahead.for_each([&mut a, &mut b[..1]], async |_| panic!("nothing is read")));
     let narrow = ErrorKind::BufferLength { needed: 8, capacity: 4 };
-    assert_eq!(outcome, Err(narrow.at(512 + 64).into()));
+    assert_eq!(outcome, Err(narrow.at(512).into()));
     assert_eq!(ahead.in_units(12).map(drop), Err(ErrorKind::Block { asked: 12 }.at(512)));
     let (query, asked) = (QueryIndex::new(1), DtypeSet::of(&[Dtype::F32]));
-    let mismatch = ErrorKind::DtypeMismatch { query, found: Dtype::I8, asked }.at(512 + 60);
+    let mismatch = ErrorKind::DtypeMismatch { query, found: Dtype::I8, asked }.at(512 + 76);
     assert_eq!(model.read_ahead(&queries).and_then(|ahead| ahead.of(F32)).map(drop), Err(mismatch));
     let unknown = [&queries[0], &Query::required("d")];
     assert_eq!(model.read_ahead(&unknown).map(drop), Err(ErrorKind::NotFound { query }.at(0)));

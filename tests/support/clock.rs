@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 use std::convert::Infallible;
-use std::future::{Future, poll_fn};
+use std::future::Future;
 use std::ops::Range;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
@@ -10,6 +10,8 @@ use std::task::{Context, Poll, Waker};
 use embedded_safetensors::asynch::ReadAt;
 use embedded_safetensors::io::FileLen;
 use embedded_storage_async::nor_flash::{ErrorType, ReadNorFlash};
+
+use crate::executor::wait;
 
 /// A clock that counts nanoseconds.
 #[derive(Debug, Default)]
@@ -29,16 +31,14 @@ impl Clock {
 
     /// Waits for so many nanoseconds, and at least once.
     pub async fn wait(&self, nanoseconds: u64) {
-        let (time, mut has_waited) = (self.now.get() + nanoseconds, false);
-        poll_fn(|_| {
-            if has_waited && self.now.get() >= time {
-                return Poll::Ready(());
-            }
-            has_waited = true;
+        let time = self.now.get() + nanoseconds;
+        loop {
             self.next.set(Some(self.next.get().map_or(time, |next| next.min(time))));
-            Poll::Pending
-        })
-        .await;
+            wait(1).await;
+            if self.now.get() >= time {
+                return;
+            }
+        }
     }
 
     /// Runs a future to its end. Returns how long that takes, and its outcome.
