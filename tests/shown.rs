@@ -40,10 +40,8 @@ fn objects_show_their_state() {
     let mut receiver = Receiver::new([Target::new(Query::required("it's"), &mut memory)]);
     assert!(!receiver.push(&file[..9]).expect("valid file").is_complete());
     let target = "Target { name: \"it's\", info: None, filled: 0, .. }";
-    assert_eq!(
-        format!("{receiver:?}"),
-        format!("Receiver {{ at: 9, summary: None, targets: [{target}], .. }}")
-    );
+    let shown = format!("Receiver {{ at: 9, summary: None, targets: [{target}], .. }}");
+    assert_eq!(format!("{receiver:?}"), shown);
     assert!(receiver.push(&file[9..]).is_ok_and(Status::is_complete));
     assert_eq!(receiver.targets()[0].as_ref(), "it's");
     let receiver = FileReceiver::new(&mut stored[..], 8, &mut [], &mut buffer);

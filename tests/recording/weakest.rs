@@ -63,16 +63,14 @@ impl<'n> Weakest<'n> {
         let (mut random, mut memory) = (Random::new(seed), self.memory.clone());
         for (at, bytes) in &self.pending {
             let (from, to) = (random.below(bytes.len()), random.below(bytes.len() + 1));
-            let (arrives, percent) = match self.order {
-                Order::FromTheFront => (0..random.pick(&[to, bytes.len()]), 100),
-                Order::Any => (
-                    [0..bytes.len(), from..bytes.len(), 0..to, from..to][random.below(4)].clone(),
-                    random.pick(&[50, 90, 100]),
-                ),
+            let to = random.pick(&[to, bytes.len()]);
+            let (from, percent) = match self.order {
+                Order::FromTheFront => (0, 100),
+                Order::Any => (random.pick(&[0, from]), random.pick(&[50, 90, 100])),
             };
             for (index, byte) in bytes.iter().enumerate() {
                 let place = &mut memory[at + index];
-                if arrives.contains(&index) && random.percent(percent) {
+                if (from..to).contains(&index) && random.percent(percent) {
                     *place = *byte;
                 } else if self.unit <= 4 && random.percent(30) {
                     *place = random.pick(&[0, 0xFF, b' ', seed.to_le_bytes()[0]]);
