@@ -9,6 +9,9 @@ use std::process::{Command, Stdio};
 pub const CORE: &str = "crates/embedded-safetensors/src/";
 /// Functions that only const evaluation calls.
 const ONLY_IN_CONSTS: &str = include_str!("only-in-consts.txt");
+/// Begins and ends the root of the core.
+const ROOT: [&str; 2] =
+    ["#![feature(core_intrinsics, const_eval_select)] #![allow(internal_features)]", "mod mutant;"];
 /// Copies what git tracks. Unchanged files keep their times, so that cargo builds little.
 const COPY: &str = "mkdir -p target/mutants/tree
     git ls-files -z | xargs -0 cp --update --preserve=timestamps --parents -t target/mutants/tree";
@@ -44,14 +47,8 @@ fn write_core(to: &Path, is_chosen: &dyn Fn(&Change) -> bool) -> Vec<Change> {
         let skipped = only_in_consts(path);
         let mut switches = Switches { path, skipped, is_chosen, changes: &mut changes };
         syn::visit_mut::visit_file_mut(&mut switches, &mut file);
-        if path == "lib.rs" {
-            file.attrs.push(syn::parse_quote!(#![feature(core_intrinsics, const_eval_select)]));
-            file.attrs.push(syn::parse_quote!(#![allow(internal_features)]));
-            file.items.push(syn::parse_quote!(
-                mod mutant;
-            ));
-        }
-        fs::write(to.join(path), quote::quote!(#file).to_string()).expect("written");
+        let [head, end] = if path == "lib.rs" { ROOT } else { [""; 2] };
+        fs::write(to.join(path), format!("{head}{}{end}", quote::quote!(#file))).expect("written");
     }
     fs::write(to.join("mutant.rs"), include_str!("switch.rs")).expect("written");
     changes
