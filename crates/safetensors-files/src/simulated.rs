@@ -31,6 +31,8 @@ pub(crate) enum FailurePlan {
     ReadOnly,
     /// Before this call another program changes the last byte of each file that is not hidden.
     Change(usize),
+    /// The same, but each is replaced by a changed copy.
+    Replace(usize),
 }
 
 /// The new value of that byte.
@@ -205,6 +207,15 @@ impl SimulatedDisk {
             FailurePlan::PowerCut(from) if number >= from => Err(io::Error::other("there is no power")),
             FailurePlan::Fault(at) if number == at => Err(io::ErrorKind::StorageFull.into()),
             FailurePlan::Change(at) if number == at => {
+                state.change_last_byte();
+                Ok(state)
+            }
+            FailurePlan::Replace(at) if number == at => {
+                let State { files, names, .. } = &mut *state;
+                for index in names.values_mut() {
+                    files.push(files[*index].clone());
+                    *index = files.len() - 1;
+                }
                 state.change_last_byte();
                 Ok(state)
             }

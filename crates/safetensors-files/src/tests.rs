@@ -296,18 +296,26 @@ fn torn_header_is_restored() {
     assert!(torn > 0, "no header was torn");
 }
 
-/// A concurrent change is lost only between the last check and the replacement, which no program can detect.
+/// A concurrent change, and the edit itself, are lost only between the last check and the replacement, which no
+/// program can detect.
 #[test]
 fn concurrent_change_is_detected() {
-    for (operation, moments) in [(edit_in_place as fn(&dyn Disk) -> Outcome, 0), (edit_by_copy, 1)] {
-        let (old, _, calls) = run(operation);
+    let change: fn(usize) -> FailurePlan = FailurePlan::Change;
+    for (operation, change, moments) in [
+        (edit_in_place as fn(&dyn Disk) -> Outcome, change, 0),
+        (edit_in_place, FailurePlan::Replace, 0),
+        (edit_by_copy, change, 1),
+        (edit_by_copy, FailurePlan::Replace, 1),
+    ] {
+        let (old, new, calls) = run(operation);
         let (mut lost, mut noticed) = (0, 0);
         for at in 0..calls {
-            let disk = SimulatedDisk::with([(&*path(), &*old)]).with_failures(FailurePlan::Change(at));
+            let disk = SimulatedDisk::with([(&*path(), &*old)]).with_failures(change(at));
             let outcome = operation(&disk);
-            let is_there = disk.bytes(&path()).expect("exists").ends_with(&[CHANGED]);
+            let bytes = disk.bytes(&path()).expect("exists");
+            let is_there = bytes.ends_with(&[CHANGED]);
             match outcome {
-                Ok(()) => lost += usize::from(!is_there),
+                Ok(()) => lost += usize::from(!is_there || bytes[..bytes.len() - 1] != new[..new.len() - 1]),
                 Err(error) => {
                     assert!(
                         matches!(error.kind(), EditErrorKind::File(FileErrorKind::Changed)),
