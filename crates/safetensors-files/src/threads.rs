@@ -119,16 +119,17 @@ mod tests {
     fn a_result_that_is_not_taken_is_the_end() {
         for threads in [1_usize, 2] {
             let (begun, refused) = (AtomicUsize::new(0), AtomicBool::new(false));
-            let work = |()| {
-                // The first two results are on their way; no other item begins before one was rejected.
-                if begun.fetch_add(1, Ordering::Relaxed) >= 2 {
+            let work = |item| {
+                begun.fetch_add(1, Ordering::Relaxed);
+                // The first two results are on their way; no other item ends before one was rejected.
+                if item >= 2 {
                     while !refused.load(Ordering::Relaxed) {
                         yield_now();
                     }
                     sleep(Duration::from_millis(10));
                 }
             };
-            let taken = in_order(std::iter::repeat(()), threads, work, |()| {
+            let taken = in_order(0_u64.., threads, work, |()| {
                 refused.store(true, Ordering::Relaxed);
                 Err("full")
             });
