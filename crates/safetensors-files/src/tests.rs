@@ -296,7 +296,7 @@ fn torn_header_is_restored() {
     assert!(torn > 0, "no header was torn");
 }
 
-/// A concurrent change, and the edit itself, are lost only between the last check and the replacement, which no
+/// A concurrent change, or the edit, is lost only between the last check and the replacement, which no
 /// program can detect.
 #[test]
 fn concurrent_change_is_detected() {
