@@ -6,7 +6,7 @@ use crate::io::ReadError;
 use crate::reader::region::Contiguous;
 use crate::reader::region::sealed::{Block, Region as _, Run};
 use crate::tensor::span::{Located, Span};
-use crate::util::bytes::{front, low_usize, move_within, quotient};
+use crate::util::bytes::{front, low_usize, misaligned, move_within, quotient};
 use crate::values::convert::{Conversion, Element, bits_of_value, values_in, values_of_element};
 use crate::values::dtypes::{Dtypes, Lossless, One, Rounded, U8, check_dtype};
 use crate::values::native::bytes_of_mut;
@@ -258,7 +258,7 @@ impl<S: ReadAt, L: Located, D> ReadAhead<'_, S, L, D> {
     /// Returns how many values fit into the smaller buffer, and how many bytes are at most before the first
     /// one that is aligned.
     fn room<T>(&self, one: &[T], other: &[T]) -> (usize, usize) {
-        let misaligned = misaligned(one, self.mask).max(misaligned(other, self.mask));
+        let misaligned = misaligned(one, self.mask + 1).max(misaligned(other, self.mask + 1));
         (one.len().min(other.len()), misaligned)
     }
 
@@ -348,11 +348,6 @@ impl Layout {
     }
 }
 
-/// Returns how many bytes of a buffer are before the first one that is aligned for drivers with such units.
-fn misaligned<T>(buffer: &[T], mask: usize) -> usize {
-    buffer.as_ptr().addr().wrapping_neg() & mask & 15
-}
-
 impl<T: Element> Fetch<T> {
     async fn read<S: ReadAt>(&self, source: &mut S, buffer: &mut [T]) -> Result<(), ReadError<S::Error>> {
         let begin = self.begin(buffer);
@@ -366,7 +361,7 @@ impl<T: Element> Fetch<T> {
 
     /// Returns the byte of the buffer to read to.
     fn begin(&self, buffer: &[T]) -> usize {
-        misaligned(buffer, self.mask) + self.before
+        misaligned(buffer, self.mask + 1) + self.before
     }
 
     /// Returns where the next part begins.

@@ -5,7 +5,7 @@ use super::{ReadAt, WriteAt, form};
 use crate::error::ErrorKind;
 use crate::io::nor_error::NorError;
 use crate::io::{FileLen, WriteError};
-use crate::util::bytes::{copy, low_u32, move_within};
+use crate::util::bytes::{copy, low_u32, misaligned, move_within};
 use core::ops::Range;
 
 /// The largest read unit of any known flash.
@@ -14,13 +14,6 @@ const LARGEST_UNIT: usize = 64;
 /// Memory for a few units, aligned for every driver.
 #[repr(align(16))]
 struct Unit([u8; LARGEST_UNIT]);
-
-/// Returns how many bytes of a buffer are before the first one that is aligned for a driver with this unit.
-/// Drivers that use DMA or functions in ROM need that; esp-storage would copy through 4 KiB of stack.
-fn misaligned(buffer: &[u8], unit: usize) -> usize {
-    let alignment = if unit.is_power_of_two() { unit.min(align_of::<Unit>()) } else { 1 };
-    buffer.as_ptr().addr().wrapping_neg() & (alignment - 1)
-}
 
 /// Returns where in the memory to read whole units: in place if they fit there and are aligned, otherwise at
 /// the first aligned byte.

@@ -75,6 +75,15 @@ pub(crate) const fn touched_bytes(bits: u64) -> u64 {
     (bits >> 3) + (bits & 7 != 0) as u64
 }
 
+/// Returns how many bytes of a buffer are before the first one that is aligned for a driver with this unit, or
+/// for 16 bytes if it is larger. Drivers that use DMA or functions in ROM need that; esp-storage would copy
+/// through 4 KiB of stack.
+#[cfg(any(feature = "embedded-io-async", feature = "embedded-storage"))]
+pub(crate) fn misaligned<T>(buffer: &[T], unit: usize) -> usize {
+    let alignment = if unit.is_power_of_two() { unit.min(16) } else { 1 };
+    buffer.as_ptr().addr().wrapping_neg() & (alignment - 1)
+}
+
 /// Moves bytes, unless they are in place. `copy_within` would link 1.6 KB of `memmove`.
 #[cfg(any(feature = "embedded-io-async", feature = "embedded-storage"))]
 pub(crate) fn move_within(memory: &mut [u8], from: usize, to: usize, len: usize) {
