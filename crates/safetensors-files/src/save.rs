@@ -165,20 +165,19 @@ impl ModelEditor {
         undo::wait_for_edits(disk, &resolved, &*file, source.version.len)?;
         let now = file.stat().doing("stat")?;
         // Another file may have replaced it before the lock, or may do so without it.
-        let is_there = || {
-            let found = disk.stat(&resolved).doing("stat")?;
-            let is_same = found.is_some_and(|found| found.version.identity == now.version.identity);
-            if is_same { Ok(true) } else { Err(EditErrorKind::CHANGED) }
+        let check_name = || match disk.stat(&resolved).doing("stat")? {
+            Some(found) if found.version.identity == now.version.identity => Ok(()),
+            _ => Err(EditErrorKind::CHANGED),
         };
         if source.check_unchanged()? != old || now.version != source.version {
             return Err(EditErrorKind::CHANGED);
         }
-        is_there()?;
+        check_name()?;
         if old != new {
             let edit = Undo::new(&mut &*file, source.version.len, old, new).doing("read")?;
             undo::overwrite(&edit, disk, (&resolved, &undo), &*file)?;
         }
-        is_there()
+        check_name().map(|()| true)
     }
 
     /// Returns what an edit in place needs, or `None` if the model must be copied.
