@@ -75,8 +75,8 @@ pub(crate) const fn touched_bytes(bits: u64) -> u64 {
     (bits >> 3) + (bits & 7 != 0) as u64
 }
 
-/// Returns how many bytes of a buffer are before the first one that is aligned for a driver with this unit, or
-/// for 16 bytes if it is larger. Drivers that use DMA or functions in ROM need that; esp-storage would copy
+/// Returns how many bytes of a buffer are before the first one that is aligned for a driver with this unit,
+/// or to 16 bytes if it is larger. Drivers that use DMA or functions in ROM need that; esp-storage would copy
 /// through 4 KiB of stack.
 #[cfg(any(feature = "embedded-io-async", feature = "embedded-storage"))]
 pub(crate) fn misaligned<T>(buffer: &[T], unit: usize) -> usize {
