@@ -6,13 +6,14 @@ use crate::workspace;
 use public_api::Builder;
 use std::path::PathBuf;
 
-const LIBRARIES: [&str; 6] = [
+const LIBRARIES: [&str; 7] = [
     "embedded-safetensors",
     "embedded-safestructures",
     "safetensors-emit",
     "safetensors-files",
     "safetensors-quant",
     "safetensors-remote",
+    "safetensors-slots",
 ];
 
 /// The version of rustdoc's JSON that `public-api` reads. Each compiler writes one version, and it changes

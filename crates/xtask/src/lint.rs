@@ -67,7 +67,7 @@ pub fn ports() -> Outcome {
     let (desktops, boards) = PORTS.split_at(2);
     let mut tally = check_core(&Toolchain::for_targets(boards)?, [features()?.join(",")].into_iter())?;
     let libraries = "-p embedded-safetensors -p embedded-safestructures -p safetensors-emit -p safetensors-files \
-         -p safetensors-quant";
+         -p safetensors-quant -p safetensors-slots";
     let desktops = Toolchain::for_targets(desktops)?;
     let check = Toolchain::cargo_for_all(&desktops, "check").words(libraries).words("-p safetensors-host");
     // The build script of a dependency calls a C compiler, but nothing that is checked needs what it makes.

@@ -243,9 +243,13 @@ pub const STAGES: [Stage; 20] = [
     stage(
         Full,
         "prove",
-        "firmware links without the panic symbol; the scanner beside a second grammar; theorems about the layout",
+        "firmware links without the panic symbol; the scanner beside a second grammar; theorems about the layout; interrupted updates of models",
         &[Need::Targets(&BARE_TARGETS), Need::Program("z3", "z3")],
-        &[Call(linking::no_panic), Proofs("--package embedded-safetensors --lib proof")],
+        &[
+            Call(linking::no_panic),
+            Proofs("--package embedded-safetensors --lib proof"),
+            Proofs("--release --package safetensors-slots"),
+        ],
     ),
     stage(
         Full,
@@ -257,7 +261,7 @@ pub const STAGES: [Stage; 20] = [
     stage(
         Full,
         "boards",
-        "every board behaves as its manifest says: digits, vectors, bad storage, wrong models",
+        "every board behaves as its manifest says: digits, vectors, bad storage, wrong models, updates with faults",
         &[Need::Boards],
         &[Call(boards::all)],
     ),

@@ -11,11 +11,12 @@ pub const NEEDS: &[Need] =
     &[Need::Targets(&["thumbv7m-none-eabi"]), Need::Program("qemu-system-arm", "qemu-system-arm")];
 
 /// Each needs only those before it.
-const CRATES: [&str; 9] = [
+const CRATES: [&str; 10] = [
     "embedded-safetensors-macros",
     "embedded-safetensors",
     "embedded-safestructures",
     "safetensors-quant",
+    "safetensors-slots",
     "safetensors-files",
     "safetensors-convert",
     "safetensors-emit",
@@ -34,7 +35,7 @@ const DESKTOP: [(&str, &str); 2] = [
     (
         "src/main.rs",
         "mod net { include!(concat!(env!(\"OUT_DIR\"), \"/model.rs\")); }\n\
-         use {embedded_safestructures as _, safetensors_quant as _};\n\n\
+         use {embedded_safestructures as _, safetensors_quant as _, safetensors_slots as _};\n\n\
          fn main() -> Result<(), Box<dyn std::error::Error>> {\n    \
              safetensors_files::ModelEditor::open(\"model.safetensors\")?.save(\"copy.safetensors\")?;\n    \
              let model = embedded_safetensors::file::FileModel::open(\"copy.safetensors\")?;\n    \
@@ -79,7 +80,7 @@ pub fn verify(dir: &Path, table: &mut Table) -> Result<(), String> {
     let desktop = place.join("desktop");
     DESKTOP.iter().try_for_each(|(file, text)| write(&desktop.join(file), text.as_bytes()))?;
     let line = |name: &&str| format!("{name} = \"{VERSION}\"\n");
-    let libraries = CRATES[1..8].iter().filter(|name| **name != "safetensors-emit").map(line);
+    let libraries = CRATES[1..9].iter().filter(|name| **name != "safetensors-emit").map(line);
     let manifest = format!(
         "[package]\nname = \"desktop\"\nedition = \"2024\"\n[workspace]\n[build-dependencies]\n{}\
          [dependencies]\n{}",
