@@ -14,8 +14,8 @@ use embedded_safetensors::{
     tensor::{DtypeSet, TensorInfo},
     write::{FileSpec, Placement, TensorSpec, Writer},
 };
+use support::Chip;
 use support::file::{with_header, with_tensors};
-use support::flash::Nor;
 
 fn file() -> Vec<u8> {
     with_tensors(&[("it's", "U8", [2], *b"xy")])
@@ -107,7 +107,7 @@ fn storage_can_be_taken_back() {
     assert_eq!(*reader.values().into_source(), &file[..]);
     let slice = model.reader(&info).expect("of this file").slice(&[AxisRange::ALL]).expect("in range");
     assert_eq!(*slice.into_source(), &file[..]);
-    assert_eq!(NorFile::new(Nor::<1, 16>::new(1)).into_inner().memory().len(), 16);
+    assert_eq!(NorFile::new(Chip::<1, 1>::new(7)).into_inner().memory().len(), 1024);
     assert_eq!(Seekable::new(&file[..]).into_inner(), file);
 }
 

@@ -2,8 +2,8 @@
 
 use embedded_safetensors::asynch::{self, NorFile, ReadAt, Seekable, Writer};
 use embedded_safetensors::{io, stream};
+use support::Chip;
 use support::executor::{drop_at, finish};
-use support::flash::Nor;
 use support::mock::{Plan, Storage};
 use support::random::Random;
 use support::sources::Flash;
@@ -13,10 +13,9 @@ use crate::recording::cards::Card;
 use crate::recording::sample::Sample;
 
 const WAITS: Waits = Waits { before: 1, after: 1 };
-const SECTOR: usize = 1024;
 const START: u32 = 2048;
 
-fn waiting<const UNIT: usize>(flash: &mut Nor<UNIT, SECTOR>) -> NorFile<Waiting<&mut Nor<UNIT, SECTOR>>> {
+fn waiting<const UNIT: usize>(flash: &mut Chip<UNIT>) -> NorFile<Waiting<&mut Chip<UNIT>>> {
     NorFile::partition(Waiting::new(flash, WAITS), START..6144)
 }
 
@@ -26,17 +25,17 @@ fn compare_with_blocking<const UNIT: usize>() {
         let sample = sample.with_data_unit(UNIT);
         for (buffer, piece) in [(0, 1), (7, 3), (UNIT, 100), (1000, 7), (5000, 5000)] {
             let buffer = UNIT.max(8) + buffer;
-            let (mut blocking, mut flash) = (Nor::<UNIT, SECTOR>::new(8), Nor::<UNIT, SECTOR>::new(8));
+            let (mut blocking, mut flash) = (Chip::<UNIT>::new(7), Chip::<UNIT>::new(7));
             let partition = io::NorFile::partition(&mut blocking, START..6144);
             sample.record(partition, buffer, piece).expect("succeeds");
             sample.record_waiting(waiting(&mut flash), buffer, piece).expect("succeeds");
-            assert_eq!(flash.calls(), blocking.calls(), "{UNIT}: {buffer}, {piece}");
+            assert_eq!(flash.calls, blocking.calls, "{UNIT}: {buffer}, {piece}");
             assert!(flash.memory() == blocking.memory(), "{UNIT}: {buffer}, {piece}");
-            let [mut received, mut awaited] = [(); 2].map(|()| Nor::<UNIT, SECTOR>::new(8));
+            let [mut received, mut awaited] = [(); 2].map(|()| Chip::<UNIT>::new(7));
             let partition = io::NorFile::partition(&mut received, START..6144);
             sample.receive(partition, 2 * buffer, piece).expect("fits");
             sample.receive_waiting(waiting(&mut awaited), 2 * buffer, piece).expect("fits");
-            assert!((awaited.calls(), awaited.memory()) == (received.calls(), received.memory()));
+            assert!(awaited.calls == received.calls && awaited.memory == received.memory);
         }
     }
 }

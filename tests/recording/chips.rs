@@ -7,7 +7,8 @@ use embedded_safetensors::{
     io::{FileLen, NorFile},
     write::Placement,
 };
-use support::flash::{Call, Nor};
+use support::Chip;
+use support::nor::Call;
 use support::verdict::full_verdict;
 
 use crate::recording::sample::Sample;
@@ -15,8 +16,8 @@ use crate::recording::sample::Sample;
 const SECTOR: usize = 1024;
 const PARTITION: Range<u32> = 2048..6144;
 
-fn recorded<const UNIT: usize>(sample: &Sample, buffer: usize, piece: usize) -> Nor<UNIT, SECTOR> {
-    let mut flash = Nor::new(8);
+fn recorded<const UNIT: usize>(sample: &Sample, buffer: usize, piece: usize) -> Chip<UNIT> {
+    let mut flash = Chip::new(7);
     sample.record(NorFile::partition(&mut flash, PARTITION), buffer, piece).expect("succeeds");
     flash
 }
@@ -33,7 +34,7 @@ fn assert_recorded_as_planned<const UNIT: usize>() {
             assert_eq!(rest[..file.len()], file, "{UNIT}: {buffer}, {piece}");
             let after = &rest[file.len()..file.len().next_multiple_of(SECTOR)];
             assert!(after.iter().all(|byte| *byte == 0xFF), "the rest of the sector is erased");
-            let untouched = Nor::<UNIT, SECTOR>::new(8);
+            let untouched = Chip::<UNIT>::new(7);
             assert_eq!(before, &untouched.memory()[..2048], "before the partition");
             let touched = 2048 + file.len().next_multiple_of(SECTOR);
             assert_eq!(flash.memory()[touched..], untouched.memory()[touched..], "after the file");
@@ -54,7 +55,7 @@ fn recorded_file_matches_plan() {
 #[test]
 fn first_sector_is_first_and_length_is_last() {
     let sample = Sample::short(); // data from byte 72 to byte 405
-    let calls = recorded::<4>(&sample, 128, 333).calls().to_vec();
+    let calls = recorded::<4>(&sample, 128, 333).calls;
     let at_addresses = |range: Range<u32>| range.start + 2048..range.end + 2048;
     let expected = [
         Call::Erase(at_addresses(0..1024)),
@@ -65,7 +66,7 @@ fn first_sector_is_first_and_length_is_last() {
         Call::Write(at_addresses(4..8)),
     ];
     assert_eq!(calls, expected);
-    let calls = recorded::<32>(&sample.clone().with_data_unit(32), 32, 333).calls().to_vec();
+    let calls = recorded::<32>(&sample.clone().with_data_unit(32), 32, 333).calls;
     let expected = [
         Call::Erase(at_addresses(0..1024)),
         Call::Write(at_addresses(96..416)),
@@ -76,13 +77,13 @@ fn first_sector_is_first_and_length_is_last() {
     ];
     assert_eq!(calls, expected);
     let long = Sample::long().with_placement(Placement::Start(1024));
-    let calls = recorded::<8>(&long, 64, 5000).calls().to_vec();
+    let calls = recorded::<8>(&long, 64, 5000).calls;
     assert_eq!(calls[..2], [Call::Erase(at_addresses(0..1024)), Call::Erase(at_addresses(1024..2048))]);
 }
 
 /// Returns how many pages of this length are programmed, each as often as it is.
-fn programs<const UNIT: usize>(flash: &Nor<UNIT, SECTOR>, page: u32) -> u32 {
-    let pages = flash.calls().iter().map(|call| match call {
+fn programs<const UNIT: usize>(flash: &Chip<UNIT, 25>, page: u32) -> u32 {
+    let pages = flash.calls.iter().map(|call| match call {
         Call::Write(range) => range.end.div_ceil(page) - range.start / page,
         Call::Erase(_) => 0,
     });
@@ -97,7 +98,7 @@ fn each_page_is_programmed_once() {
     assert_eq!(sample.file().len(), 24_584);
     for (page, pages) in [(256, 97), (512, 49)] {
         for (buffer, piece) in [(page, 61), (page, 256), (page, 1024), (page + 8, 61), (page + 8, 1024)] {
-            let [mut received, mut recorded] = [(); 2].map(|()| Nor::<1, SECTOR>::new(25));
+            let [mut received, mut recorded] = [(); 2].map(|()| Chip::<1, 25>::new(7));
             sample.receive(NorFile::new(&mut received), buffer, piece).expect("fits");
             sample.record(NorFile::new(&mut recorded), buffer, piece).expect("fits");
             let page = u32::try_from(page).unwrap();
@@ -106,7 +107,7 @@ fn each_page_is_programmed_once() {
         }
     }
     // The first unit is in the buffer.
-    let mut received = Nor::<16, SECTOR>::new(25);
+    let mut received = Chip::<16, 25>::new(7);
     sample.receive(NorFile::new(&mut received), 16 + 256, 61).expect("fits");
     assert_eq!(programs(&received, 256), 97 + 1);
 }
@@ -118,7 +119,7 @@ fn partition_starts_at_a_sector_and_ends_anywhere() {
     for (partition, capacity) in
         [(2048..2448, 0), (1024..3071, 1024), (1024..1500, 0), (2048..2048, 0), (8192..9216, 0)]
     {
-        let mut flash = Nor::<4, SECTOR>::new(8);
+        let mut flash = Chip::<4>::new(7);
         let outcome = sample.record(NorFile::partition(&mut flash, partition.clone()), 64, 100).map(drop);
         match capacity < needed {
             true => assert_eq!(
@@ -128,23 +129,23 @@ fn partition_starts_at_a_sector_and_ends_anywhere() {
             ),
             false => assert_eq!(outcome, Ok(())),
         }
-        assert_eq!(flash.calls().is_empty(), capacity < needed, "nothing was erased");
+        assert_eq!(flash.calls.is_empty(), capacity < needed, "nothing was erased");
         assert!(
-            flash.calls().iter().all(|call| !matches!(call, Call::Erase(range) if range.end > partition.end))
+            flash.calls.iter().all(|call| !matches!(call, Call::Erase(range) if range.end > partition.end))
         );
     }
-    let mut flash = Nor::<4, SECTOR>::new(8);
+    let mut flash = Chip::<4>::new(7);
     let error = sample.record(NorFile::partition(&mut flash, 1000..8000), 64, 100).map(drop).unwrap_err();
     assert_eq!(error, ErrorKind::Partition { start: 1000, sector: 1024 }.at(0).into());
     let message = "error[usage.partition] at byte 0: the partition begins at address 1000, which is not a \
         multiple of the flash's sector size, 1024 bytes";
     assert_eq!(error.to_string(), message);
-    assert!(flash.calls().is_empty());
+    assert!(flash.calls.is_empty());
 }
 
 #[test]
 fn file_length_is_updated_after_recording() {
-    let mut flash = Nor::<4, SECTOR>::new(8);
+    let mut flash = Chip::<4>::new(7);
     let mut storage = NorFile::partition(&mut flash, PARTITION).with_file_len(1000);
     Sample::short().record(&mut storage, 64, 100).expect("succeeds");
     assert_eq!(storage.file_len(), Ok(FileLen::Exactly(405)));
@@ -155,7 +156,7 @@ fn file_length_is_updated_after_recording() {
 
 #[test]
 fn file_larger_than_the_partition_is_not_written() {
-    let mut flash = Nor::<4, SECTOR>::new(8);
+    let mut flash = Chip::<4>::new(7);
     let mut storage = NorFile::partition(&mut flash, PARTITION);
     assert_eq!(storage.capacity(), Ok(Some(4096)));
     assert_eq!(storage.prepare(8, 4097), Err(WriteError::Full { at: 4096 }));
@@ -164,5 +165,5 @@ fn file_larger_than_the_partition_is_not_written() {
     assert_eq!(storage.write_at(4092, &[0; 8]), Ok(4));
     assert_eq!(storage.write_at(4096, &[0; 8]), Ok(0));
     assert_eq!(storage.write_at(1 << 32, &[0; 8]), Ok(0));
-    assert_eq!(flash.calls().len(), 3);
+    assert_eq!(flash.calls.len(), 3);
 }

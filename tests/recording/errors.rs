@@ -5,8 +5,8 @@ use embedded_safetensors::{
     io::{NorError, NorFile},
     write::{FileSpec, TensorSpec, Writer},
 };
-use support::flash::{Accident, Nor, Tear};
-use support::mock::Fault;
+use support::Chip;
+use support::nor::{End, Fault, NorFlashErrorKind, Tear};
 use support::verdict::full_verdict;
 
 use crate::recording::sample::Sample;
@@ -34,18 +34,20 @@ fn incomplete_recording_is_not_a_file() {
 fn test_failing_calls<const UNIT: usize>() {
     for sample in [Sample::short(), Sample::long()] {
         let sample = sample.with_data_unit(UNIT);
-        let mut flash = Nor::<UNIT, 1024>::new(4);
+        let mut flash = Chip::<UNIT>::new(7);
         sample.record(NorFile::new(&mut flash), UNIT.max(64), 50).expect("succeeds");
-        let calls = flash.calls().to_vec();
-        for call in 0..calls.len() {
-            for tear in [Tear::Front(0), Tear::Front(1), Tear::Front(9), Tear::Picked(1), Tear::WHOLE] {
-                let accident = Accident { call, tear, cuts_power: false };
+        let calls = flash.calls.clone();
+        for (call, parts) in calls.iter().map(|call| call.parts(1024)).enumerate() {
+            let fronts = [0, 1, 9, parts].map(|done| Tear::Front(done, parts));
+            for tear in fronts.into_iter().chain([Tear::Picked]) {
+                let accident = Fault { call, tear, end: End::Failure, seed: 1 };
                 flash.restart();
-                flash.plan(accident);
+                flash.fault = Some(accident);
                 let outcome =
                     sample.clone().with_seed(9).record(NorFile::new(&mut flash), UNIT.max(64), 50).map(drop);
-                assert_eq!(outcome, Err(WriteError::Sink(NorError(Fault::Broken))), "{accident:?}");
-                assert_eq!(flash.calls().len(), call + 1, "no calls after a failure");
+                let failure = WriteError::Sink(NorError(NorFlashErrorKind::Other));
+                assert_eq!(outcome, Err(failure), "{accident:?}");
+                assert_eq!(flash.calls.len(), call + 1, "no calls after a failure");
                 let found = &flash.memory()[..sample.file().len()];
                 let is_complete =
                     [sample.file(), sample.clone().with_seed(9).file()].iter().any(|file| file == found);

@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use embedded_safetensors::{Model, WriteError, io::NorFile};
-use support::flash::{Accident, Call, Nor, Tear};
-use support::mock::Fault;
+use support::Chip;
+use support::nor::{Call, End, Fault, NorFlashErrorKind, Tear};
 use support::random::Random;
 use support::share;
 use support::verdict::full_verdict;
@@ -12,15 +12,12 @@ use support::verdict::full_verdict;
 use crate::recording::sample::Sample;
 
 const SECTOR: usize = 1024;
-const SECTORS: usize = 8;
 /// A file takes two sectors or fewer.
 const FIRST: Range<u32> = 1024..4096;
 const SECOND: Range<u32> = 4096..7168;
 
-type Flash<const UNIT: usize> = Nor<UNIT, SECTOR>;
-
 /// Returns the file that a reader finds in this partition, fully validated.
-fn found<const UNIT: usize>(flash: &mut Flash<UNIT>, partition: Range<u32>) -> Option<Vec<u8>> {
+fn found<const UNIT: usize>(flash: &mut Chip<UNIT>, partition: Range<u32>) -> Option<Vec<u8>> {
     let source = NorFile::partition(&mut *flash, partition.clone());
     let summary = Model::open(source, &mut [0; 64]).ok()?.summary();
     let end = summary.data_start + summary.data_len;
@@ -29,34 +26,27 @@ fn found<const UNIT: usize>(flash: &mut Flash<UNIT>, partition: Range<u32>) -> O
     full_verdict(file).ok().map(|_| file.to_vec())
 }
 
-/// Returns ways to stop the call of this number.
-fn tears(number: usize, call: &Call, units_may_tear: bool) -> Vec<Tear> {
-    let picked = share::part(0..8, number).map(Tear::Picked);
-    let parts = |parts: &[usize]| {
-        let tears = parts.iter().flat_map(|done| [Tear::Front(*done), Tear::Back(*done)]);
-        tears.chain(picked).collect::<Vec<_>>()
-    };
-    match call {
-        Call::Erase(_) => parts(&[0, 1, 2, 3]),
-        Call::Write(range) => {
-            let len = range.len();
-            let mut tears = parts(&[0, 1, 4, 7, 8, len / 2, len.saturating_sub(1), len]);
-            tears.extend(share::part(0..if units_may_tear { 32 } else { 0 }, number).map(Tear::TornBits));
-            tears
+/// Returns every power cut that can happen in the call of this number; of the random ones, a share.
+fn cuts(number: usize, call: &Call, units_may_tear: bool) -> Vec<Fault> {
+    let parts = call.parts(SECTOR);
+    let (done, bits) = match call {
+        Call::Erase(_) => (vec![0, 1, 2, 3], 0),
+        Call::Write(_) => {
+            (vec![0, 1, 4, 7, 8, parts / 2, parts - 1, parts], if units_may_tear { 32 } else { 0 })
         }
-    }
+    };
+    let tears =
+        done.into_iter().flat_map(|done| [(Tear::Front(done, parts), 0), (Tear::Back(done, parts), 0)]);
+    let picked = share::part(0..8, number).map(|seed| (Tear::Picked, seed));
+    let bits = share::part(0..bits, number).map(|seed| (Tear::Bits, seed));
+    let fault = |(tear, seed)| Fault { call: number, tear, end: End::PowerCut, seed };
+    tears.chain(picked).chain(bits).map(fault).collect()
 }
 
-/// Returns every accident that can happen to these calls; of the random ones, a share.
-fn accidents(calls: &[Call], units_may_tear: bool) -> Vec<Accident> {
-    let all = calls.iter().enumerate().flat_map(|(call, what)| {
-        tears(call, what, units_may_tear).into_iter().map(move |tear| Accident {
-            call,
-            tear,
-            cuts_power: true,
-        })
-    });
-    all.collect()
+/// Returns them for all these calls.
+fn accidents(calls: &[Call], units_may_tear: bool) -> Vec<Fault> {
+    let calls = calls.iter().enumerate();
+    calls.flat_map(|(number, call)| cuts(number, call, units_may_tear)).collect()
 }
 
 /// How a file comes into storage.
@@ -68,12 +58,12 @@ enum How {
 }
 
 fn record<const UNIT: usize>(
-    flash: &mut Flash<UNIT>,
+    flash: &mut Chip<UNIT>,
     partition: &Range<u32>,
     sample: &Sample,
     buffer: usize,
     how: How,
-) -> Result<(), WriteError<Fault>> {
+) -> Result<(), WriteError<NorFlashErrorKind>> {
     let storage = NorFile::partition(flash, partition.clone());
     let least = UNIT.max(8);
     let outcome = match how {
@@ -94,8 +84,8 @@ fn stage<const UNIT: usize>(
     into: &Range<u32>,
     buffer: usize,
     how: How,
-) -> (Flash<UNIT>, Vec<Call>) {
-    let mut flash = Flash::<UNIT>::new(SECTORS);
+) -> (Chip<UNIT>, Vec<Call>) {
+    let mut flash = Chip::<UNIT>::new(7);
     for (sample, partition) in old.into_iter().zip([FIRST, SECOND]) {
         record(&mut flash, &partition, sample, 0, How::Recorded).expect("succeeds");
     }
@@ -103,7 +93,7 @@ fn stage<const UNIT: usize>(
     let mut rehearsal = flash.clone();
     record(&mut rehearsal, into, new, buffer, how).expect("succeeds");
     assert_eq!(found(&mut rehearsal, into.clone()), Some(new.file()));
-    (flash, rehearsal.calls().to_vec())
+    (flash, rehearsal.calls)
 }
 
 /// In one partition there is the new file, completely, or none; the old one only when nothing was erased.
@@ -114,9 +104,9 @@ fn one_partition<const UNIT: usize>(old: &Sample, new: &Sample, buffer: usize, h
     let mut random = Random::new(buffer as u64);
     for &accident in &all {
         let mut flash = flash.clone();
-        flash.plan(accident);
+        flash.fault = Some(accident);
         let outcome = record(&mut flash, &FIRST, new, buffer, how);
-        assert_eq!(outcome, Err(WriteError::Sink(Fault::Broken)), "{accident:?}");
+        assert_eq!(outcome, Err(WriteError::Sink(NorFlashErrorKind::Other)), "{accident:?}");
         flash.restart();
         let end = match found(&mut flash, FIRST) {
             None => 0,
@@ -127,7 +117,7 @@ fn one_partition<const UNIT: usize>(old: &Sample, new: &Sample, buffer: usize, h
         ends[end] += 1;
         // The power is cut again while it is repeated.
         let second = random.pick(&all);
-        flash.plan(second);
+        flash.fault = Some(second);
         record(&mut flash, &FIRST, new, buffer, how).expect_err("power is cut");
         flash.restart();
         let is_whole = |file| file == old.file() || file == new.file();
@@ -167,7 +157,7 @@ fn one_partition_never_has_an_incomplete_file() {
 }
 
 /// Returns the partition that the program uses after a restart: the newer valid one.
-fn newest<const UNIT: usize>(flash: &mut Flash<UNIT>) -> Option<(u64, Vec<u8>)> {
+fn newest<const UNIT: usize>(flash: &mut Chip<UNIT>) -> Option<(u64, Vec<u8>)> {
     let files = [FIRST, SECOND].map(|partition| {
         let file = found(flash, partition)?;
         let (mut text, mut window) = ([0; 8], [0; 64]);
@@ -190,11 +180,10 @@ fn two_partitions<const UNIT: usize>(buffer: usize, how: How) {
     let new = numbered(Sample::long(), 40, &[("number", "8")]);
     let (flash, calls) = stage::<UNIT>([&oldest, &old], &new, &FIRST, buffer, how);
     let mut ends = [0; 2];
-    let frayed_erasures =
-        (0..64).map(|seed| Accident { call: 0, tear: Tear::TornBits(seed), cuts_power: true });
+    let frayed_erasures = (0..64).map(|seed| Fault { call: 0, tear: Tear::Bits, end: End::PowerCut, seed });
     for accident in accidents(&calls, UNIT <= 8).into_iter().chain(frayed_erasures) {
         let mut flash = flash.clone();
-        flash.plan(accident);
+        flash.fault = Some(accident);
         record(&mut flash, &FIRST, &new, buffer, how).expect_err("power is cut");
         flash.restart();
         let end = match newest(&mut flash) {

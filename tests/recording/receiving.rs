@@ -6,8 +6,8 @@ use embedded_safetensors::{
     query::Query,
     stream::{FileReceiver, Status},
 };
+use support::Chip;
 use support::file::with_header;
-use support::flash::Nor;
 
 use crate::recording::sample::Sample;
 
@@ -26,7 +26,7 @@ fn stored_file_is_the_one_that_arrived() {
 }
 
 fn assert_stored<const UNIT: usize>(file: &[u8]) {
-    let mut flash = Nor::<UNIT, 1024>::new(4);
+    let mut flash = Chip::<UNIT>::new(7);
     let mut buffer = [0; 512];
     let storage = NorFile::partition(&mut flash, 0..4096);
     let mut receiver = FileReceiver::new(storage, file.len() as u64, &mut [], &mut buffer).expect("fits");
@@ -45,7 +45,7 @@ fn small_files_are_stored() {
     let file = with_header(HEADER, 40);
     assert_stored::<32>(&file);
     // The first byte of data is the last one of the first unit.
-    let (mut flash, mut buffer) = (Nor::<64, 1024>::new(4), [0; 128]);
+    let (mut flash, mut buffer) = (Chip::<64>::new(7), [0; 128]);
     let storage = NorFile::new(&mut flash);
     let mut receiver = FileReceiver::new(storage, file.len() as u64, &mut [], &mut buffer).expect("fits");
     assert_eq!(receiver.push(&file), Err(ErrorKind::FirstUnit { unit: 64 }.at(63).into()));
@@ -139,11 +139,11 @@ fn unsuitable_storage_and_buffers_are_reported_first() {
         let longer = ErrorKind::Longer { len: 100, file_len }.at(file_len).into();
         assert_eq!(attempt(file_len, &mut [0; 16]), (Err(longer), true));
     }
-    let (mut flash, mut buffer) = (Nor::<16, 1024>::new(4), [0; 31]);
+    let (mut flash, mut buffer) = (Chip::<16>::new(7), [0; 31]);
     let outcome = FileReceiver::new(NorFile::new(&mut flash), 100, &mut [], &mut buffer).map(drop);
     let needed = ErrorKind::BufferLength { needed: 32, capacity: 31 }.at(0);
     assert!(matches!(outcome, Err(WriteError::Format(error)) if error == needed), "{outcome:?}");
-    assert!(flash.calls().is_empty());
+    assert!(flash.calls.is_empty());
 }
 
 /// What the queries request is checked when the header is complete, before the file can become valid.

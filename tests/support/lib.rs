@@ -13,12 +13,14 @@ pub mod dictionary;
 pub mod disk;
 pub mod executor;
 pub mod file;
-pub mod flash;
 #[cfg(feature = "oracle")]
 pub mod forms;
 pub mod headers;
 pub mod memory;
 pub mod mock;
+#[allow(clippy::cast_possible_truncation, missing_docs)] // firmware includes it, too
+#[path = "../../crates/safetensors-slots/tests/slots/nor.rs"]
+pub mod nor;
 pub mod operations;
 pub mod random;
 #[cfg(feature = "oracle")]
@@ -35,3 +37,6 @@ pub mod trace;
 pub mod verdict;
 pub mod waiting;
 pub mod writing;
+
+/// NOR flash that logs its calls.
+pub type Chip<const UNIT: usize, const SECTORS: usize = 8> = nor::Nor<UNIT, 1024, SECTORS, Vec<nor::Call>>;

@@ -8,8 +8,8 @@ use embedded_safetensors::{
 use embedded_storage::nor_flash::{self, ReadNorFlash};
 use std::ops::Range;
 
-use crate::flash::assert_aligned;
 use crate::mock::{Fault, Reads, Storage};
+use crate::nor::assert_aligned;
 
 /// A kind of source.
 #[derive(Clone, Copy)]
