@@ -6,6 +6,7 @@ mod ahead;
 mod dropped;
 mod futures;
 mod recording;
+mod slots;
 
 use support::file::with_header;
 
