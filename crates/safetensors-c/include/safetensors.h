@@ -43,8 +43,8 @@
  *   different objects. They call only your callbacks, and never block.
  * - "Borrows" means that an object keeps a pointer: the memory must stay valid and unchanged until the
  *   object is used for the last time. Other arguments need not outlive the call.
- * - Objects (sft_model, sft_receiver, sft_recorder, sft_file_receiver, sft_verifier) need no destructor and must
- *   not be copied or moved after they were opened. All other structures are plain data and can be copied.
+ * - Objects (sft_model, sft_receiver, sft_recorder, sft_file_receiver, sft_verifier, sft_slots) need no destructor and
+ *   must not be copied or moved after they were opened. All other structures are plain data and can be copied.
  */
 #ifndef SAFETENSORS_H
 #define SAFETENSORS_H
@@ -73,7 +73,8 @@ typedef int32_t sft_status;
 
 /* The error of one call. After a call that succeeded, and in zeroed memory, its sentence is "no error". 64 bytes. */
 typedef struct sft_error {
-    /* The offset in the file; 0 if the error has none. */
+    /* The offset in the file, or for storage.failed and storage.lost of slots the address in the flash; 0 if the
+     * error has none. */
     uint64_t at;
     /* What the callback returned, for storage.failed and storage.count; otherwise 0. */
     int32_t storage;
@@ -496,6 +497,107 @@ sft_status sft_file_receiver_push(sft_file_receiver *receiver, const void *bytes
  * valid file or the complete one. Afterwards, also after an error, the receiver is not open any more. `tensors` are those of the file; after an error they have the dtype 0. What was
  * stored is not read back: before you use it in place of an older file, call sft_open and sft_verify_embedded. */
 sft_status sft_file_receiver_finish(sft_file_receiver *receiver, sft_error *error);
+
+/* ---- Slots ------------------------------------------------------------------------------------------- */
+
+/* A NOR flash, and its part for models: a journal, then slots of equal lengths. Callbacks return 0; any other number is
+ * an error, and NULL is one that always fails. Reads have any address and length, those of writes are multiples of 16,
+ * those of erasures multiples of 4096; the units of the chip may be smaller. If its sectors are larger, set the
+ * environment variable SAFETENSORS_SECTOR to their length when you build the library. */
+typedef struct sft_flash {
+    int32_t (*read)(void *context, uint32_t address, void *bytes, size_t len);
+    /* Write and erase wait until the flash keeps it without power. What is written was erased before. */
+    int32_t (*write)(void *context, uint32_t address, const void *bytes, size_t len);
+    int32_t (*erase)(void *context, uint32_t from, uint32_t to);
+    void *context;
+    uint32_t from, to; /* where the part begins and ends */
+    uint8_t journal;   /* its sectors, 3 or more */
+    uint8_t slots;     /* 2 or more */
+} sft_flash;
+
+#define SFT_CONFIRMED 0
+#define SFT_ARRIVING 1
+#define SFT_VERIFIED 2
+#define SFT_TRIAL 3
+
+/* A model in a slot. 64 bytes, 56 where pointers have 32 bits. Borrows the flash. */
+typedef struct sft_installed {
+    const sft_flash *flash; /* NULL if there is no model */
+    uint32_t address;       /* where its file begins in the flash */
+    uint32_t len, counter, phase;
+    uint32_t number; /* SFT_ARRIVING: the bytes that the flash has for certain; SFT_TRIAL: the starts that are left */
+    uint8_t sum[32];
+} sft_installed;
+
+/* The file of a model, for all functions that read: its callback, and its storage, which borrows `model`. */
+static inline int32_t sft_installed_read(void *model, uint64_t offset, void *buffer, size_t len)
+{
+    const sft_installed *it = (const sft_installed *)model;
+    const int32_t status = it->flash->read(it->flash->context, it->address + (uint32_t)offset, buffer, len);
+    return status == 0 ? (int32_t)len : status < 0 ? status : -1;
+}
+static inline sft_storage sft_installed_storage(const sft_installed *model)
+{
+    return sft_callbacks(sft_installed_read, (void *)(uintptr_t)model, model->len, SFT_LEN_EXACT);
+}
+
+#if UINTPTR_MAX > 0xFFFFFFFFu
+#define SFT_SLOTS_WORDS 30 /* @64 */
+#else
+#define SFT_SLOTS_WORDS 26 /* @32 */
+#endif
+
+/* Models in slots. One is confirmed; another may arrive, and is tried before it replaces it. After any interruption
+ * the confirmed model is whole, the old one or the new one. 240 bytes, 208 where pointers have 32 bits. */
+typedef struct sft_slots {
+    uint64_t private_[SFT_SLOTS_WORDS];
+} sft_slots;
+
+/* Begins slots. `page` has at least 128 bytes, aligned for the driver; a page of the flash is fast. Borrows `flash`,
+ * its context and `page`. */
+sft_status sft_slots_begin(sft_slots *slots, const sft_flash *flash, void *page, size_t page_len, sft_error *error);
+
+/* Reads the journal, and completes or undoes a change that was interrupted. Returns the model to use from now on: the
+ * one that is tried, if it has starts left, otherwise the confirmed one. Takes one of the starts: once, also if you
+ * call it again, as you must after every storage.failed; a call that fails may take one, too. Until it succeeds,
+ * what changes slots fails with c.start. Fails with c.layout or limit.page. After an error `model` is unchanged;
+ * sft_slots_models may know a confirmed one. */
+sft_status sft_slots_start(sft_slots *slots, sft_installed *model, sft_error *error);
+/* Returns the confirmed model, and the next one: it arrives, is verified or is tried. */
+sft_status sft_slots_models(sft_slots *slots, sft_installed *confirmed, sft_installed *next, sft_error *error);
+
+/* Each begins to receive the model of an offer, or continues: as its file, or as a delta. `from` becomes the next byte
+ * of it to push. Fails with usage.offer (no offer), usage.other-model (abandon that one first), c.phase,
+ * usage.rollback (the counter is lower than the confirmed model's), usage.base (no model for the delta), limit.slot,
+ * limit.no-slot. No signature is checked here: if strangers can send offers, call your `is_signed` first, with the key
+ * number, `offer` and `offer + 64`. */
+sft_status sft_slots_receive(sft_slots *slots, const uint8_t offer[128], uint32_t *from, sft_error *error);
+sft_status sft_slots_receive_delta(sft_slots *slots, const uint8_t offer[128], uint32_t *from, sft_error *error);
+
+/* Takes the next bytes of the file or the delta. Fails with usage.surplus (more than the offer says), c.phase,
+ * usage.base and delta.piece (a delta of another model), storage.lost (call receive again, which says where to
+ * continue). */
+sft_status sft_slots_push(sft_slots *slots, const void *bytes, size_t len, sft_error *error);
+
+/* Returns 1 if the owner of the key with this number signed the message. NULL accepts nobody (usage.signature). */
+typedef int32_t (*sft_signed_callback)(uint32_t key, const uint8_t message[64], const uint8_t signature[64]);
+/* The same for a public key of Ed25519. It takes more flash than the rest of slots. Libraries that are
+ * built with --no-default-features lack it. */
+int32_t sft_ed25519(const uint8_t key[32], const uint8_t message[64], const uint8_t signature[64]);
+
+/* Verifies a model that has arrived: who signed its offer (usage.signature), its class of devices (usage.device) and
+ * its counter; then the file in the flash: its header, the requested tensors as in sft_open, and its sum
+ * (integrity.sum). `tensors` is memory for the requests: afterwards all have the dtype 0. */
+sft_status sft_slots_verify(sft_slots *slots, const uint8_t offer[128], const uint8_t device[16],
+                            sft_signed_callback is_signed, const sft_request *requests, sft_tensor *tensors,
+                            size_t count, sft_error *error);
+
+/* Tries a verified model for so many starts, from the next one on. */
+sft_status sft_slots_try(sft_slots *slots, uint8_t starts, sft_error *error);
+/* Confirms the model that is tried, if sft_slots_start returned it. */
+sft_status sft_slots_confirm(sft_slots *slots, sft_error *error);
+/* Forgets the next model, in any phase. */
+sft_status sft_slots_abandon(sft_slots *slots, sft_error *error);
 
 #ifdef __cplusplus
 }

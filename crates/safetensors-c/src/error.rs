@@ -62,6 +62,9 @@ misuses! {
         is not a power of two, or a unit above 8 without prepare";
 }
 
+/// A status, a code and a sentence. Unlike those of [`Misuse`], only the functions that return it link it.
+pub type Refusal = (Status, &'static str, &'static str);
+
 /// What went wrong.
 #[derive(Clone, Copy)]
 pub enum Cause {
@@ -80,6 +83,8 @@ pub enum Cause {
     Misuse(Misuse),
     /// A mistake in the element with this index of a table.
     InTable(Misuse, &'static str, usize),
+    /// The slots, at this address.
+    Refused(&'static Refusal, u32),
 }
 
 impl From<Misuse> for Cause {
@@ -176,6 +181,7 @@ impl Cause {
             Self::Storage(Fault { at, .. }) | Self::End { at } | Self::Full { at } => (STORAGE, *at, -1),
             Self::Misuse(_) => (USAGE, 0, -1),
             Self::InTable(.., index) => (USAGE, 0, number(*index)),
+            Self::Refused((status, ..), at) => (*status, (*at).into(), -1),
         };
         Seen { status, at, storage, request }
     }
@@ -188,6 +194,7 @@ impl Cause {
             Self::End { .. } => "storage.end",
             Self::Full { .. } => "storage.full",
             Self::Misuse(misuse) | Self::InTable(misuse, ..) => misuse.code(),
+            Self::Refused((_, code, _), _) => code,
         }
     }
 }
@@ -206,6 +213,7 @@ impl Display for Cause {
             Self::InTable(misuse, table, index) => {
                 write!(f, "error[{}]: {table}[{index}]: {}", misuse.code(), misuse.sentence())
             }
+            Self::Refused((_, code, sentence), _) => write!(f, "error[{code}]: {sentence}"),
         }
     }
 }
@@ -248,7 +256,7 @@ pub struct ErrorOut {
 crate::abi::fits!(ErrorOut, 64);
 
 /// The tag of an error that was filled in. Memory that C has not initialised has it by chance only.
-const FILLED: u64 = 0x7366_745F_4552_524F;
+const FILLED: u64 = 0x7366_745F_7366_745F;
 
 /// Ends a function: fills in `error` if there is one, and returns the status.
 ///
@@ -265,6 +273,24 @@ pub unsafe fn end(outcome: Result<(), Cause>, error: *mut ErrorOut) -> Status {
     }
     status
 }
+
+/// Functions of the header that return a status: their arguments before `error`, and what they do.
+macro_rules! functions {
+    ($(unsafe fn $name:ident($($argument:ident: $type:ty),+ $(,)?) $outcome:block)+) => { $(
+        /// # Safety
+        /// See the header.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name(
+            $($argument: $type,)+
+            error: *mut $crate::error::ErrorOut,
+        ) -> $crate::error::Status {
+            // SAFETY: the header's rules. Each body checks memory before it uses it.
+            unsafe { $crate::error::end($outcome, error) }
+        }
+    )+ };
+}
+
+pub(crate) use functions;
 
 /// Returns the cause of an error that was filled in.
 ///

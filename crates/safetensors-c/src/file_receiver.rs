@@ -1,6 +1,6 @@
 //! Files that arrive once and are stored.
 
-use crate::error::{Cause, ErrorOut, Status, end};
+use crate::error::{Cause, functions};
 use crate::object::Object;
 use crate::pointers::{array_mut, memory};
 use crate::storage::{Sink, SinkIn};
@@ -38,67 +38,42 @@ impl State {
     }
 }
 
-/// # Safety
-/// See the header.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn sft_file_receiver_begin(
-    receiver: *mut FileReceiver,
-    sink: *const SinkIn,
-    file_len: u64,
-    requests: *const Request,
-    tensors: *mut Tensor,
-    count: usize,
-    buffer: *mut c_void,
-    buffer_len: usize,
-    error: *mut ErrorOut,
-) -> Status {
-    let others = [memory(receiver, 1), memory(sink, 1), memory(buffer, buffer_len)];
-    let begin = || -> Result<State, Cause> {
-        // First, so that no tensor seems to be found after an error.
-        // SAFETY: the header's rules.
-        let lookup = unsafe { Lookup::new(others, (requests, tensors, count))? };
-        // SAFETY: checked; the rest is the header's rules.
-        let sink = Sink::new(unsafe { &*sink }).inspect_err(|_| lookup.forget())?;
-        // SAFETY: the header's rules.
-        let (queries, buffer) = unsafe { (lookup.queries(), array_mut(buffer.cast::<u8>(), buffer_len)) };
-        let storing = Storing::new(sink, file_len, queries, buffer).inspect_err(|_| lookup.forget())?;
-        Ok(State { storing, lookup })
-    };
-    // SAFETY: the header's rules.
-    unsafe { end(Object::open(receiver, begin), error) }
-}
-
-/// # Safety
-/// See the header.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn sft_file_receiver_push(
-    receiver: *mut FileReceiver,
-    bytes: *const c_void,
-    len: usize,
-    error: *mut ErrorOut,
-) -> Status {
-    let push = |state: &mut State, bytes: &[u8]| Ok(state.storing.push(bytes).map(drop)?);
-    // SAFETY: the header's rules.
-    let outcome = unsafe { Object::with_array(receiver, bytes.cast(), len, push) };
-    if !matches!(outcome, Ok(()) | Err(Cause::Misuse(_))) {
-        let give_up = |state: State| {
-            state.lookup.forget();
-            Ok::<(), Cause>(())
-        };
-        // SAFETY: as above. It was open.
-        let _ = unsafe { Object::finish(receiver, give_up) };
+functions! {
+    unsafe fn sft_file_receiver_begin(
+        receiver: *mut FileReceiver,
+        sink: *const SinkIn,
+        file_len: u64,
+        requests: *const Request,
+        tensors: *mut Tensor,
+        count: usize,
+        buffer: *mut c_void,
+        buffer_len: usize,
+    ) {
+        let others = [memory(receiver, 1), memory(sink, 1), memory(buffer, buffer_len)];
+        Object::open(receiver, || {
+            // First, so that no tensor seems to be found after an error.
+            let lookup = Lookup::new(others, (requests, tensors, count))?;
+            let sink = Sink::new(&*sink).inspect_err(|_| lookup.forget())?;
+            let (queries, buffer) = (lookup.queries(), array_mut(buffer.cast::<u8>(), buffer_len));
+            let storing = Storing::new(sink, file_len, queries, buffer).inspect_err(|_| lookup.forget())?;
+            Ok(State { storing, lookup })
+        })
     }
-    // SAFETY: the header's rules.
-    unsafe { end(outcome, error) }
-}
 
-/// # Safety
-/// See the header.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn sft_file_receiver_finish(
-    receiver: *mut FileReceiver,
-    error: *mut ErrorOut,
-) -> Status {
-    // SAFETY: the header's rules.
-    unsafe { end(Object::finish(receiver, State::finish), error) }
+    unsafe fn sft_file_receiver_push(receiver: *mut FileReceiver, bytes: *const c_void, len: usize) {
+        let push = |it: &mut State, bytes: &[u8]| Ok(it.storing.push(bytes).map(drop)?);
+        let outcome = Object::with_array(receiver, bytes.cast(), len, push);
+        if !matches!(outcome, Ok(()) | Err(Cause::Misuse(_))) {
+            // It was open.
+            let _ = Object::finish(receiver, |it| {
+                it.lookup.forget();
+                Ok::<(), Cause>(())
+            });
+        }
+        outcome
+    }
+
+    unsafe fn sft_file_receiver_finish(receiver: *mut FileReceiver) {
+        Object::finish(receiver, State::finish)
+    }
 }

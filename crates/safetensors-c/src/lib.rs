@@ -14,6 +14,7 @@ mod pointers;
 mod reading;
 mod receiver;
 mod recorder;
+mod slots;
 mod storage;
 mod tensors;
 mod verifier;

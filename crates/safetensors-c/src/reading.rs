@@ -1,6 +1,6 @@
 //! Bytes and values of tensors.
 
-use crate::error::{Cause, ErrorOut, Status, end};
+use crate::error::{Cause, functions};
 use crate::model::Model;
 use crate::object::Object;
 use crate::pointers::{Number, array_mut, check_all, memory};
@@ -8,33 +8,6 @@ use crate::storage::Storage;
 use crate::tensors::Tensor;
 use core::ffi::c_void;
 use embedded_safetensors::{ErrorKind, Model as Opened, values::Element};
-
-/// # Safety
-/// See the header.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn sft_read_bytes(
-    model: *mut Model,
-    tensor: *const Tensor,
-    offset: u64,
-    bytes: *mut c_void,
-    len: usize,
-    error: *mut ErrorOut,
-) -> Status {
-    let all = [memory(model, 1), memory(tensor, 1), memory(bytes, len)];
-    let read = |model: &mut Opened<Storage>| -> Result<(), Cause> {
-        check_all(&all)?;
-        // SAFETY: the header's rules.
-        let (tensor, bytes) = unsafe { (&*tensor, array_mut(bytes.cast::<u8>(), len)) };
-        let tensor = tensor.checked(model)?;
-        let (asked, len) = (offset.saturating_add(bytes.len() as u64), tensor.bytes());
-        if asked > len {
-            return Err(ErrorKind::OutsideTensor { asked, len }.at(tensor.offset + len).into());
-        }
-        model.source_mut().fill(tensor.offset + offset, bytes)
-    };
-    // SAFETY: the header's rules.
-    unsafe { end(Object::with(model, read), error) }
-}
 
 /// Reads elements as numbers.
 ///
@@ -46,8 +19,7 @@ unsafe fn values<T: Element + Number, const ROUNDED: bool>(
     first: u64,
     out: *mut T,
     count: usize,
-    error: *mut ErrorOut,
-) -> Status {
+) -> Result<(), Cause> {
     let all = [memory(model, 1), memory(tensor, 1), memory(out, count)];
     let read = |model: &mut Opened<Storage>| -> Result<(), Cause> {
         check_all(&all)?;
@@ -63,26 +35,15 @@ unsafe fn values<T: Element + Number, const ROUNDED: bool>(
         Ok(())
     };
     // SAFETY: the header's rules.
-    unsafe { end(Object::with(model, read), error) }
+    unsafe { Object::with(model, read) }
 }
 
 macro_rules! readers {
-    ($($name:ident: $type:ty, $rounded:literal;)+) => { $(
-        /// # Safety
-        /// See the header.
-        #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $name(
-            model: *mut Model,
-            tensor: *const Tensor,
-            first: u64,
-            out: *mut $type,
-            count: usize,
-            error: *mut ErrorOut,
-        ) -> Status {
-            // SAFETY: the header's rules.
-            unsafe { values::<$type, $rounded>(model, tensor, first, out, count, error) }
+    ($($name:ident: $type:ty, $rounded:literal;)+) => { functions! { $(
+        unsafe fn $name(model: *mut Model, tensor: *const Tensor, first: u64, out: *mut $type, count: usize) {
+            values::<$type, $rounded>(model, tensor, first, out, count)
         }
-    )+ };
+    )+ } };
 }
 
 readers! {
@@ -97,4 +58,24 @@ readers! {
     sft_read_i64: i64, false;
     sft_read_u64: u64, false;
     sft_read_rounded_f32: f32, true;
+}
+
+functions! {
+    unsafe fn sft_read_bytes(
+        model: *mut Model,
+        tensor: *const Tensor,
+        offset: u64,
+        bytes: *mut c_void,
+        len: usize,
+    ) {
+        Object::with(model, |it| {
+            check_all(&[memory(model, 1), memory(tensor, 1), memory(bytes, len)])?;
+            let (tensor, bytes) = ((*tensor).checked(it)?, array_mut(bytes.cast::<u8>(), len));
+            let (asked, len) = (offset.saturating_add(bytes.len() as u64), tensor.bytes());
+            if asked > len {
+                return Err(ErrorKind::OutsideTensor { asked, len }.at(tensor.offset + len).into());
+            }
+            it.source_mut().fill(tensor.offset + offset, bytes)
+        })
+    }
 }

@@ -1,6 +1,6 @@
 //! Models that arrive once.
 
-use crate::error::{Cause, ErrorOut, Misuse, Status, end};
+use crate::error::{Cause, Misuse, functions};
 use crate::object::Object;
 use crate::pointers::{Memory, Number, array_mut, check_all, memory};
 use crate::tensors::{Home, Request, Tensor};
@@ -65,23 +65,6 @@ impl State {
     }
 }
 
-/// # Safety
-/// See the header.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn sft_receiver_begin(
-    receiver: *mut Receiver,
-    targets: *mut Target,
-    capacity: usize,
-    error: *mut ErrorOut,
-) -> Status {
-    let begin = || -> Result<State, Cause> {
-        check_all(&[memory(receiver, 1), memory(targets, capacity)])?;
-        Ok(State { targets, count: 0, capacity, receiving: None })
-    };
-    // SAFETY: the header's rules.
-    unsafe { end(Object::open(receiver, begin), error) }
-}
-
 /// Adds a target that `target` makes of a query and memory.
 ///
 /// # Safety
@@ -92,8 +75,7 @@ unsafe fn add<T: Number + 'static>(
     values: *mut T,
     len: usize,
     target: impl FnOnce(Query<'static>, &'static mut [T]) -> Target,
-    error: *mut ErrorOut,
-) -> Status {
+) -> Result<(), Cause> {
     let [this, asked, aim] = [memory(receiver, 1), memory(request, 1), memory(values, len)];
     let add = |state: &mut State| -> Result<(), Cause> {
         check_all(&[this, asked, aim, memory(state.targets, state.capacity)])?;
@@ -105,39 +87,15 @@ unsafe fn add<T: Number + 'static>(
         Ok(())
     };
     // SAFETY: the header's rules.
-    unsafe { end(Object::with(receiver, add), error) }
-}
-
-/// # Safety
-/// See the header.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn sft_receiver_add_bytes(
-    receiver: *mut Receiver,
-    request: *const Request,
-    bytes: *mut c_void,
-    len: usize,
-    error: *mut ErrorOut,
-) -> Status {
-    // SAFETY: the header's rules.
-    unsafe { add(receiver, request, bytes.cast::<u8>(), len, Target::new, error) }
+    unsafe { Object::with(receiver, add) }
 }
 
 macro_rules! targets {
-    ($($name:ident: $type:ty;)+) => { $(
-        /// # Safety
-        /// See the header.
-        #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $name(
-            receiver: *mut Receiver,
-            request: *const Request,
-            values: *mut $type,
-            count: usize,
-            error: *mut ErrorOut,
-        ) -> Status {
-            // SAFETY: the header's rules.
-            unsafe { add(receiver, request, values, count, Target::values, error) }
+    ($($name:ident: $type:ty;)+) => { functions! { $(
+        unsafe fn $name(receiver: *mut Receiver, request: *const Request, values: *mut $type, count: usize) {
+            add(receiver, request, values, count, Target::values)
         }
-    )+ };
+    )+ } };
 }
 
 targets! {
@@ -153,18 +111,49 @@ targets! {
     sft_receiver_add_u64: u64;
 }
 
-/// # Safety
-/// See the header.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn sft_receiver_push(
-    receiver: *mut Receiver,
-    bytes: *const c_void,
-    len: usize,
-    error: *mut ErrorOut,
-) -> Status {
-    let push = |state: &mut State, bytes: &[u8]| Ok(state.receiving().push(bytes).map(drop)?);
-    // SAFETY: the header's rules.
-    unsafe { end(Object::with_array(receiver, bytes.cast(), len, push), error) }
+functions! {
+    unsafe fn sft_receiver_begin(receiver: *mut Receiver, targets: *mut Target, capacity: usize) {
+        Object::open(receiver, || {
+            check_all(&[memory(receiver, 1), memory(targets, capacity)])?;
+            Ok(State { targets, count: 0, capacity, receiving: None })
+        })
+    }
+
+    unsafe fn sft_receiver_add_bytes(
+        receiver: *mut Receiver,
+        request: *const Request,
+        bytes: *mut c_void,
+        len: usize,
+    ) {
+        add(receiver, request, bytes.cast::<u8>(), len, Target::new)
+    }
+
+    unsafe fn sft_receiver_push(receiver: *mut Receiver, bytes: *const c_void, len: usize) {
+        let push = |it: &mut State, bytes: &[u8]| Ok(it.receiving().push(bytes).map(drop)?);
+        Object::with_array(receiver, bytes.cast(), len, push)
+    }
+
+    unsafe fn sft_receiver_end(receiver: *mut Receiver) {
+        Object::with(receiver, |it| Ok(it.receiving().end_of_input()?))
+    }
+
+    unsafe fn sft_receiver_tensor(receiver: *mut Receiver, target: usize, tensor: *mut Tensor) {
+        Object::with(receiver, |it| {
+            check_all(&[memory(receiver, 1), memory(tensor, 1)])?;
+            if target >= it.count {
+                return Err(Misuse::Full.into());
+            }
+            let info = it.receiving.as_ref().and_then(|receiver| receiver.targets().get(target)?.info());
+            let summary = it.receiving.as_ref().and_then(Receiving::summary);
+            let home = Home { data_start: summary.map_or(0, |summary| summary.data_start), header: 0 };
+            let mut found = Tensor::MISSING;
+            if let Some(info) = info {
+                found.fill(info.shape().dims(), info.dtype(), info.begin()..info.end(), home);
+            }
+            tensor.write(found);
+            Ok(())
+        })
+    }
 }
 
 /// # Safety
@@ -176,42 +165,4 @@ pub unsafe extern "C" fn sft_receiver_remaining(receiver: *mut Receiver) -> u64 
         |state: &mut State| Ok::<u64, Misuse>(state.receiving.as_ref().map_or(8, Receiving::remaining));
     // SAFETY: the header's rules.
     unsafe { Object::with(receiver, remaining) }.unwrap_or(0)
-}
-
-/// # Safety
-/// See the header.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn sft_receiver_end(receiver: *mut Receiver, error: *mut ErrorOut) -> Status {
-    let finish = |state: &mut State| Ok::<(), Cause>(state.receiving().end_of_input()?);
-    // SAFETY: the header's rules.
-    unsafe { end(Object::with(receiver, finish), error) }
-}
-
-/// # Safety
-/// See the header.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn sft_receiver_tensor(
-    receiver: *mut Receiver,
-    target: usize,
-    tensor: *mut Tensor,
-    error: *mut ErrorOut,
-) -> Status {
-    let find = |state: &mut State| -> Result<(), Cause> {
-        check_all(&[memory(receiver, 1), memory(tensor, 1)])?;
-        if target >= state.count {
-            return Err(Misuse::Full.into());
-        }
-        let info = state.receiving.as_ref().and_then(|receiver| receiver.targets().get(target)?.info());
-        let summary = state.receiving.as_ref().and_then(Receiving::summary);
-        let home = Home { data_start: summary.map_or(0, |summary| summary.data_start), header: 0 };
-        let mut found = Tensor::MISSING;
-        if let Some(info) = info {
-            found.fill(info.shape().dims(), info.dtype(), info.begin()..info.end(), home);
-        }
-        // SAFETY: checked; the rest is the header's rules.
-        unsafe { tensor.write(found) };
-        Ok(())
-    };
-    // SAFETY: the header's rules.
-    unsafe { end(Object::with(receiver, find), error) }
 }

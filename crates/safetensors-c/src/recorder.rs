@@ -1,6 +1,6 @@
 //! Files that are written.
 
-use crate::error::{Cause, ErrorOut, Misuse, Status, end};
+use crate::error::{Cause, Misuse, functions};
 use crate::object::Object;
 use crate::pointers::{Number, array, array_mut, check_all, memory, text};
 use crate::storage::{Fault, Sink, SinkIn};
@@ -114,44 +114,6 @@ unsafe fn describe(
     Ok(if texts.is_empty() { file } else { file.with_metadata(texts) })
 }
 
-/// # Safety
-/// See the header.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn sft_recorder_begin(
-    recorder: *mut Recorder,
-    sink: *const SinkIn,
-    specs: *const Spec,
-    count: usize,
-    pairs: *const Pair,
-    pair_count: usize,
-    words: *mut u64,
-    word_count: usize,
-    buffer: *mut c_void,
-    buffer_len: usize,
-    error: *mut ErrorOut,
-) -> Status {
-    let begin = || -> Result<Writing, Cause> {
-        check_all(&[
-            memory(recorder, 1),
-            memory(sink, 1),
-            memory(specs, count),
-            memory(pairs, pair_count),
-            memory(words, word_count),
-            memory(buffer, buffer_len),
-        ])?;
-        // SAFETY: the header's rules.
-        let (sink, file, buffer) = unsafe {
-            let file = describe((specs, count), (pairs, pair_count), (words, word_count))?;
-            (Sink::new(&*sink)?, file, array_mut(buffer.cast::<u8>(), buffer_len))
-        };
-        let unit = u32::try_from(sink.unit_len()).map_err(|_| Misuse::Storage)?;
-        let plan = file.with_placement(Placement::Start(unit.max(8))).plan()?;
-        Ok(Writer::record(sink, plan, buffer)?)
-    };
-    // SAFETY: the header's rules.
-    unsafe { end(Object::open(recorder, begin), error) }
-}
-
 /// Writes bytes or values. When the sink fails, the recorder is closed: C does not know how many bytes were
 /// written, so it cannot continue.
 ///
@@ -161,9 +123,8 @@ unsafe fn write<V: Number>(
     recorder: *mut Recorder,
     values: *const V,
     count: usize,
-    error: *mut ErrorOut,
     write: impl FnOnce(&mut Writing, &[V]) -> Result<(), WriteError<Fault>>,
-) -> Status {
+) -> Result<(), Cause> {
     let write = |writer: &mut Writing, values: &[V]| Ok(write(writer, values)?);
     // SAFETY: the header's rules.
     let outcome = unsafe { Object::with_array(recorder, values, count, write) };
@@ -171,38 +132,15 @@ unsafe fn write<V: Number>(
         // SAFETY: as above. It was open.
         let _ = unsafe { Object::finish(recorder, |_| Ok::<(), Misuse>(())) };
     }
-    // SAFETY: the header's rules.
-    unsafe { end(outcome, error) }
-}
-
-/// # Safety
-/// See the header.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn sft_recorder_write_bytes(
-    recorder: *mut Recorder,
-    bytes: *const c_void,
-    len: usize,
-    error: *mut ErrorOut,
-) -> Status {
-    // SAFETY: the header's rules.
-    unsafe { write(recorder, bytes.cast(), len, error, Writing::write_bytes) }
+    outcome
 }
 
 macro_rules! writers {
-    ($($name:ident: $type:ty;)+) => { $(
-        /// # Safety
-        /// See the header.
-        #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $name(
-            recorder: *mut Recorder,
-            values: *const $type,
-            count: usize,
-            error: *mut ErrorOut,
-        ) -> Status {
-            // SAFETY: the header's rules.
-            unsafe { write(recorder, values, count, error, Writing::write) }
+    ($($name:ident: $type:ty;)+) => { functions! { $(
+        unsafe fn $name(recorder: *mut Recorder, values: *const $type, count: usize) {
+            write(recorder, values, count, Writing::write)
         }
-    )+ };
+    )+ } };
 }
 
 writers! {
@@ -218,13 +156,41 @@ writers! {
     sft_recorder_write_u64: u64;
 }
 
-/// # Safety
-/// See the header.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn sft_recorder_finish(recorder: *mut Recorder, error: *mut ErrorOut) -> Status {
-    // SAFETY: the header's rules.
-    let outcome =
-        unsafe { Object::finish(recorder, |writer: Writing| Ok::<(), Cause>(writer.finish().map(drop)?)) };
-    // SAFETY: the header's rules.
-    unsafe { end(outcome, error) }
+functions! {
+    unsafe fn sft_recorder_begin(
+        recorder: *mut Recorder,
+        sink: *const SinkIn,
+        specs: *const Spec,
+        count: usize,
+        pairs: *const Pair,
+        pair_count: usize,
+        words: *mut u64,
+        word_count: usize,
+        buffer: *mut c_void,
+        buffer_len: usize,
+    ) {
+        Object::open(recorder, || {
+            check_all(&[
+                memory(recorder, 1),
+                memory(sink, 1),
+                memory(specs, count),
+                memory(pairs, pair_count),
+                memory(words, word_count),
+                memory(buffer, buffer_len),
+            ])?;
+            let file = describe((specs, count), (pairs, pair_count), (words, word_count))?;
+            let (sink, buffer) = (Sink::new(&*sink)?, array_mut(buffer.cast::<u8>(), buffer_len));
+            let unit = u32::try_from(sink.unit_len()).map_err(|_| Misuse::Storage)?;
+            let plan = file.with_placement(Placement::Start(unit.max(8))).plan()?;
+            Ok(Writer::record(sink, plan, buffer)?)
+        })
+    }
+
+    unsafe fn sft_recorder_write_bytes(recorder: *mut Recorder, bytes: *const c_void, len: usize) {
+        write(recorder, bytes.cast(), len, Writing::write_bytes)
+    }
+
+    unsafe fn sft_recorder_finish(recorder: *mut Recorder) {
+        Object::finish(recorder, |it| Ok(it.finish().map(drop)?))
+    }
 }

@@ -10,14 +10,14 @@ use embedded_safetensors::{ReadAt, WriteAt, WriteError, io::FileLen};
 const MOST: usize = 1 << 30;
 
 /// What a callback did wrong.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct Fault {
     /// The byte of the file that it was called for.
     pub at: u64,
     kind: FaultKind,
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 enum FaultKind {
     /// It returned a negative number.
     Failed(i32),
@@ -70,7 +70,7 @@ fn count(returned: i32, asked: usize, at: u64) -> Result<usize, Fault> {
 }
 
 /// Returns an error if a callback says that it failed: by any number but 0, as systems do.
-fn done(returned: i32, at: u64) -> Result<(), Fault> {
+pub fn done(returned: i32, at: u64) -> Result<(), Fault> {
     if returned != 0 { Err(Fault { at, kind: FaultKind::Failed(returned) }) } else { Ok(()) }
 }
 

@@ -28,6 +28,8 @@ static inline void check_that(int is_so, const char *what, const char *file, int
 #define FAILS(code, call) check_fails((error_of_call = fresh_error(), (call)), (code), #call, __FILE__, __LINE__)
 #define PASSES(call) FAILS("", call)
 #define ERROR (&error_of_call)
+/* Calls the next function, if all before it have succeeded. */
+#define THEN(call) status = status != SFT_OK ? status : (call)
 
 static sft_error error_of_call;
 

@@ -29,6 +29,8 @@ HAS_BYTES(sft_sink, 48, 32, 28);
 HAS_BYTES(sft_tensor, 128, 128, 128);
 HAS_BYTES(sft_slot, 24, 24, 24);
 HAS_BYTES(sft_error, 64, 64, 64);
+HAS_BYTES(sft_flash, 48, 28, 28);
+HAS_BYTES(sft_installed, 64, 56, 56);
 HAS(sft_status, 4);
 HAS(sft_model, 8 * SFT_MODEL_WORDS);
 HAS(sft_target, 8 * SFT_TARGET_WORDS);
@@ -36,6 +38,7 @@ HAS(sft_receiver, 8 * SFT_RECEIVER_WORDS);
 HAS(sft_recorder, 8 * SFT_RECORDER_WORDS);
 HAS(sft_file_receiver, 8 * SFT_FILE_RECEIVER_WORDS);
 HAS(sft_verifier, 8 * SFT_VERIFIER_WORDS);
+HAS(sft_slots, 8 * SFT_SLOTS_WORDS);
 
 /* The functions with types that a caller's would be converted to without a warning. */
 static uint64_t (*remaining)(sft_receiver *) = sft_receiver_remaining;

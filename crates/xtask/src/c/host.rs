@@ -2,7 +2,7 @@
 //! 32-bit pointers and with CMake. Programs are linked with the library in which a reachable panic is an
 //! undefined symbol.
 
-use super::{UNWANTED, WARNINGS, directory};
+use super::{PANIC_FREE, UNWANTED, WARNINGS, directory};
 use crate::elf::Elf;
 use crate::model::ModelFile;
 use crate::process::Run;
@@ -28,8 +28,8 @@ const BUILDS: [(&str, &[&str]); 4] = [
 
 const SANITIZERS: &str = "-std=c99 -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all";
 
-/// The programs: mistakes of callers, a round trip.
-const PROGRAMS: [&str; 2] = ["tests/misuse.c", "tests/round_trip.c"];
+/// The programs: mistakes of callers, a round trip, updates in slots.
+const PROGRAMS: [&str; 3] = ["tests/misuse.c", "tests/round_trip.c", "tests/slots.c"];
 
 /// Builds with CMake: a directory, the project in it, options, and the library that must be there then, or
 /// the example, which must print the outputs.
@@ -88,7 +88,7 @@ fn is_right(printed: String) -> Result<String, String> {
 /// Builds the library for this computer.
 fn library() -> Result<PathBuf, String> {
     let cargo = own_cargo().dir(&directory()).env("CARGO_TARGET_DIR", output("cargo"));
-    cargo.args(["build", "--release", "--locked", "--quiet", "--features", "no-panic"]).capture()?;
+    cargo.words("build").words(PANIC_FREE).capture()?;
     Ok(output("cargo/release/libsafetensors.a"))
 }
 
@@ -172,7 +172,7 @@ impl Build {
 
     fn test_programs(&self) -> Vec<(&'static str, Result<String, String>)> {
         let recorded = self.output("recorded.safetensors");
-        let [misuse, round_trip] = PROGRAMS;
+        let [misuse, round_trip, slots] = PROGRAMS;
         let accepted = || Run::new(command()?).args(["check"]).args([&recorded]).capture();
         let lacks = |path| Elf::open(&self.build(path)?)?.lacks(&UNWANTED).map(|()| String::new());
         let plain = PROGRAMS.iter().filter(|_| !self.flags.contains("-fsanitize"));
@@ -181,6 +181,7 @@ impl Build {
             ("mistakes of callers", self.run(misuse, None)),
             ("round trip", self.run(round_trip, Some(&recorded))),
             ("the command accepts what was recorded", accepted().map(|_| String::new())),
+            ("slots", self.run(slots, None)),
         ];
         outcomes.into_iter().chain(lacking).collect()
     }
@@ -207,6 +208,9 @@ fn cmake(directory: &str, project: &str, options: &[&str], result: &str) -> Resu
     Run::new("cmake").args(["--build".as_ref(), place.as_path()]).capture()?;
     if directory == "install" {
         Run::new("cmake").args(["--install".as_ref(), place.as_path()]).capture()?;
+        // With the default features.
+        let library = place.join("cargo/release/libsafetensors.a");
+        Build::new("gcc", "-std=c99 -DED25519", &library).run(PROGRAMS[2], None)?;
     }
     if result == LAYER {
         let printed = Run::new(place.join(LAYER)).args([model()]).capture()?.stdout;

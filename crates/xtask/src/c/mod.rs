@@ -16,6 +16,9 @@ const WARNINGS: [&str; 4] = ["-Wall", "-Wextra", "-pedantic", "-Werror"];
 /// Parts of the names of symbols that no program linked with the library has, on computers and on boards.
 const UNWANTED: [&str; 8] = ["panic", "unwind", "malloc", "calloc", "realloc", "free", "sbrk", "__rust_"];
 
+/// How the library is built in which a panic must not be reachable.
+const PANIC_FREE: &str = "--release --locked --quiet --no-default-features --features no-panic";
+
 /// The compilers, emulators and other programs that the stage needs.
 pub const NEEDS: [Need; 8] = [
     Need::Works("gcc -fsanitize=address,undefined -shared -x c /dev/null -o /dev/null", &["gcc"]),
@@ -85,9 +88,8 @@ pub fn directory() -> PathBuf {
 
 /// Builds the library. A program in which a panic is reachable does not link with it.
 pub fn build_library(toolchains: &[Toolchain]) -> Result<(), String> {
-    let release = ["--release", "--locked", "--quiet", "--features", "no-panic"];
     toolchains.iter().try_for_each(|toolchain| {
-        toolchain.cargo("build").dir(&directory()).args(release).capture().map(drop)
+        toolchain.cargo("build").dir(&directory()).words(PANIC_FREE).capture().map(drop)
     })
 }
 
