@@ -2,6 +2,7 @@
 //! partial output.
 #![cfg(unix)]
 
+use crate::signed::{KEY, PUBLIC_KEY, SOUND_OFFER};
 use crate::support::{
     self, Place, Run, command_names, file, finish, interrupted, sound, tensor, until, until_it_listens,
 };
@@ -29,6 +30,9 @@ const fn makes(name: &'static str, args: &'static [&'static str], out: &'static 
     Case { name, args, makes: Some(out) }
 }
 
+/// A model that `delta` reads beside another.
+const OLD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/structures/files/own-type.safetensors");
+
 /// Commands with tests of their own for everything below.
 const APART: &[&str] = &["help", "completions", "man", "decode", "scan"];
 
@@ -43,6 +47,7 @@ const CASES: &[Case] = &[
     reads("check", &["--finite", "MODEL"]),
     reads("inspect", &["MODEL"]),
     reads("inspect", &["MODEL", "--dtypes"]),
+    reads("verify", &["MODEL", SOUND_OFFER, "--key", PUBLIC_KEY]),
     makes("cat", &["MODEL", "a", "-o", "out"], "out"),
     makes("cat", &["MODEL", "a", "--format", "npy", "-o", "out"], "out"),
     makes("slice", &["MODEL", "a=:", "-o", "out"], "out"),
@@ -53,6 +58,8 @@ const CASES: &[Case] = &[
     makes("join", &["MODEL", "-o", "out"], "out"),
     makes("split", &["MODEL", "-o", "out", "--max-size", "3"], "out"),
     makes("emit", &["MODEL", "-o", "out"], "out"),
+    makes("sign", &["MODEL", "--key", KEY, "--device", "lamp", "--counter", "7", "-o", "out"], "out"),
+    makes("delta", &[OLD, "MODEL", "-o", "out"], "out"),
     makes("checkpoint", &["out", "MODEL"], "out"),
     makes("checkpoint", &["MODEL", "-o", "out"], "out"),
     makes("convert", &["MODEL", "-o", "out.npz"], "out.npz"),
@@ -345,14 +352,14 @@ fn a_missing_output_directory_is_an_error() {
     }
 }
 
-/// Constants and reports are short, and an image larger than the chip's flash is never written.
+/// Constants, offers and reports are short, and an image larger than the chip's flash is never written.
 #[test]
 fn a_full_disk_leaves_nothing() {
     let place = place();
     let model = file(format!("{{{}}}", tensor("a", 0, 1 << 20)), &[7; 1 << 20]);
     place.put("big", &model);
     let before = names(&place);
-    for (case, _) in makers(&["emit", "flash", "report"]) {
+    for (case, _) in makers(&["emit", "flash", "report", "sign"]) {
         let run = place.on_a_full_disk(128, &big_args(&case).join(" "));
         assert!(run.code == Some(2) && run.err.lines().count() == 1, "{}: {run:?}", case.name);
         assert!(run.err.contains("file too large"), "{}: {run:?}", case.name);
@@ -367,7 +374,8 @@ fn interruption_leaves_nothing() {
     let place = place();
     place.put_sparse("big", 8 << 30);
     let before = names(&place);
-    for (case, _) in makers(&["emit", "flash", "report"]) {
+    // A model of `sign` and `delta` is shorter.
+    for (case, _) in makers(&["delta", "emit", "flash", "report", "sign"]) {
         for signal in ["-INT", "-TERM"] {
             let child = place.command(big_args(&case)).spawn().expect("the binary runs");
             until("something written", || names(&place).len() > before.len());
@@ -447,11 +455,14 @@ fn interruption_ends_a_long_run() {
     for name in ["m", "n", "a.safetensors", "b.safetensors"] {
         place.put_sparse_of("F8_E4M3", name, 1 << 40);
     }
+    place.put_sparse("short", 3 << 30);
     place.put("list", format!("{}  m\n", "0".repeat(64)).as_bytes());
     for args in [
         &["hash", "m"][..],
         &["hash", "--json", "m"],
         &["hash", "--verify", "list"],
+        &["sign", "short", "--key", KEY, "--device", "d", "--counter", "0", "-o", "out"],
+        &["delta", "short", "short", "-o", "out"],
         &["diff", "m", "n"],
         &["check", "--finite", "-j", "1", "a.safetensors", "b.safetensors"],
         &["stats", "a.safetensors", "b.safetensors"],
@@ -489,6 +500,7 @@ fn a_file_and_json_cannot_share_standard_output() {
         &["join", "sound", "-o", "-", "--json"],
         &["slice", "sound", "a=:", "-o", "-", "--json"],
         &["report", "sound", "-o", "-", "--json"],
+        &["sign", "sound", "-o", "-", "--json", "--key", KEY, "--device", "d", "--counter", "0"],
     ] {
         let run = place.run(args);
         let message = "a file and JSON cannot share standard output; use --output FILE";

@@ -223,9 +223,9 @@ fn guesses_end_in_the_right_word() {
     }
     for (line, tips) in [
         ("", "compare=diff concat=pack merge=pack cp=pack rename=pack get=cat extract=slice import=convert"),
-        ("", "list=inspect keys=inspect view=cat metadata=--json tree=--tree m=check sum=hash verify=hash"),
+        ("", "list=inspect keys=inspect view=cat metadata=--json tree=--tree m=check sum=hash"),
         ("", "cast=convert shard=split edit=--in-place drop=--except head=inspect repair=check upload=hf"),
-        ("", "fetch=checkpoint version=--version quantize=quant chek=\"check\""),
+        ("", "fetch=checkpoint version=--version quantize=quant validate=check chek=\"check\""),
         ("split m", "--size=--max-size --shards=--max-size"),
         ("diff m m", "--atol=--tolerance --rtol=--relative"),
         ("check m", "--recursive=directories -r=directories"),

@@ -6,6 +6,7 @@
 
 use crate::formats::{gguf, pytorch};
 use crate::remote::{Server, serve};
+use crate::signed::{KEY, PUBLIC_KEY};
 use crate::support::{Place, command_names, file, model, tensor};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -176,6 +177,9 @@ pub fn files() -> Place {
     ];
     place.put("trained.pt", &pytorch(&[&[0.5]], &[("w", 0)], &others));
     place.put("model.gguf", &gguf());
+    for (name, path) in [("key.pem", KEY), ("public.pem", PUBLIC_KEY)] {
+        place.put(name, &fs::read(path).expect("a key"));
+    }
     let structure = folder().join("../tests/structures/files/own-type.safetensors");
     place.put("structure.safetensors", &fs::read(structure).expect("a file of safestructures"));
     for (name, source) in [("digits.safetensors", "digits-f16"), ("kws.safetensors", "digits-i8")] {

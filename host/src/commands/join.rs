@@ -28,7 +28,7 @@ pub struct Join {
 
 impl Run for Join {
     fn run(self, context: &Context) -> Outcome {
-        self.new.check(None)?;
+        self.new.check(&[])?;
         reject_partial_models(&self.inputs, None)?;
         let inputs = whole(&self.inputs)?;
         let models = open_all(context, &inputs)?;

@@ -6,6 +6,7 @@ mod checkpoint;
 mod completions;
 mod convert;
 mod decode;
+mod delta;
 mod diff;
 mod emit;
 #[cfg(feature = "chips")]
@@ -21,10 +22,12 @@ mod pack;
 mod quant;
 mod report;
 mod scan;
+mod sign;
 mod slice;
 mod split;
 mod stats;
 pub mod usage;
+mod verify;
 #[cfg(not(feature = "chips"))]
 mod without_chips;
 
@@ -108,6 +111,9 @@ subcommands! {
     Decode(decode),
     Diff(diff),
     Hash(hash),
+    Sign(sign),
+    Verify(verify),
+    Delta(delta),
     Checkpoint(checkpoint),
     Emit(emit),
     Fit(fit),

@@ -54,7 +54,7 @@ impl Planned<'_> {
 
 impl Run for Quant {
     fn run(self, context: &Context) -> Outcome {
-        self.new.check(Some(&self.model))?;
+        self.new.check(&[&self.model])?;
         reject_partial_models(std::slice::from_ref(&self.model), Some(&self.new.output))?;
         let model = Model::open(context, &self.model)?;
         check_not_in_model(&model, &self.new.output)?;
@@ -108,7 +108,7 @@ impl Quant {
     fn write(&self, context: &Context, model: &Model, tensors: &[Planned<'_>]) -> Result<u64, Error> {
         let specs: Vec<_> = tensors.iter().map(Planned::spec).collect();
         let work = context.work("writing", model.tensors().map(|tensor| tensor.byte_len()).sum());
-        self.new.write(context, model, &specs, |index, take| match &tensors[index] {
+        self.new.write(context, model, model.pairs(), &specs, |index, take| match &tensors[index] {
             Planned::Copy(tensor) => Sliced::whole(model, *tensor).bytes(&work, take),
             Planned::New(layer, (part, ..)) => layer.make(*part, &work, take),
         })

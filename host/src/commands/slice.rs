@@ -38,7 +38,7 @@ pub struct Slice {
 impl Run for Slice {
     fn run(self, context: &Context) -> Outcome {
         let asked = self.slices.iter().map(|slice| split(slice)).collect::<Result<Vec<_>, _>>()?;
-        self.new.check(Some(&self.model))?;
+        self.new.check(&[&self.model])?;
         let model = Model::open(context, &self.model)?;
         check_not_in_model(&model, &self.new.output)?;
         let slices = slices(&model, &asked)?;
@@ -96,8 +96,8 @@ impl Slice {
         let total = slices.iter().map(Sliced::byte_len).sum::<Result<u64, _>>()?;
         let tensors: Vec<_> =
             slices.iter().map(|slice| TensorSpec::new(slice.name(), slice.dtype(), slice.dims())).collect();
-        let work = context.work("writing", total);
-        self.new.write(context, model, &tensors, |index, take| slices[index].bytes(&work, take))
+        let (work, pairs) = (context.work("writing", total), model.pairs());
+        self.new.write(context, model, pairs, &tensors, |index, take| slices[index].bytes(&work, take))
     }
 
     fn print(&self, slices: &[Sliced<'_>], bytes: u64) -> io::Result<()> {

@@ -60,7 +60,7 @@ const TIPS: &[(&str, &str, &str)] = &[
     ("checksum sha256 sha256sum sum", "", "`safetensors hash MODEL` prints SHA-256 sums"),
     ("tree", "", "`safetensors inspect --tree FILE` shows the names as a tree"),
     ("download fetch", "", "`safetensors checkpoint DIR URL` downloads the files of a model"),
-    ("validate verify", "", "`safetensors check FILE` validates files, `hash --verify LIST` their sums"),
+    ("validate", "", "`safetensors check FILE` validates files, `hash --verify LIST` their sums"),
 ];
 
 /// Prints the error in these words with a tip, or as one JSON object. Help is printed and is no error.

@@ -4,6 +4,7 @@ pub mod discover;
 pub mod evidence;
 pub mod foreign;
 pub mod header;
+pub mod key;
 pub mod model;
 pub mod open;
 pub mod part;

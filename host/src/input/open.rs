@@ -28,6 +28,13 @@ pub fn open_list(path: &Path) -> Result<Box<dyn Read>, NotRead> {
     if system::is_fifo(&metadata) { system::open_fifo(file) } else { Ok(system::blocking(file)) }
 }
 
+/// Reads the first 64 KiB of a file or pipe that is not a model.
+pub fn read_small(path: &Path) -> Result<Vec<u8>, NotRead> {
+    let mut bytes = Vec::new();
+    open_list(path)?.take(1 << 16).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
 /// Opens a regular file and returns its length. Other kinds of files could be endless or block.
 pub fn open_file(path: &Path) -> Result<(File, u64), NotRead> {
     check_local(path)?;

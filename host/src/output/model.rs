@@ -41,19 +41,18 @@ impl NewModel {
         format!("{}: {tensors}, {bytes}", shown_path(&self.output))
     }
 
-    /// Checks the arguments. If `input` is given, an output that is the same file is reported before all
-    /// other errors.
+    /// Checks the arguments. An output that is an input is reported before all other errors.
     ///
     /// # Errors
     /// The output cannot be written, or is not the place for a model.
-    pub fn check(&self, input: Option<&Path>) -> Result<(), Error> {
+    pub fn check(&self, inputs: &[&Path]) -> Result<(), Error> {
         check_stdout_use(self.json, Some(&self.output))?;
         check_terminal(&self.output, self.force)?;
-        check_new(input, &self.output, self.force)
+        check_new(inputs, &self.output, self.force)
     }
 
-    /// Writes a model with these tensors and the metadata of `model`, and returns its length. `make` produces
-    /// the bytes of the tensor at an index of `tensors`.
+    /// Writes a model with this metadata and these tensors, and returns its length. `make` produces the bytes
+    /// of the tensor at an index of `tensors` from `model`.
     ///
     /// # Errors
     /// Those of `make`; `model` has changed; those of the system; interruption by the user.
@@ -61,10 +60,10 @@ impl NewModel {
         &self,
         context: &Context,
         model: &Model,
+        metadata: Option<Vec<(&str, &str)>>,
         tensors: &[TensorSpec<'_>],
         make: impl FnMut(usize, Take<'_>) -> Result<(), Error>,
     ) -> Result<u64, Error> {
-        let metadata: Option<Vec<_>> = model.pairs();
         let spec = FileSpec::new(tensors);
         let spec = metadata.as_ref().map_or(spec, |pairs| spec.with_metadata(pairs));
         let mut product = Product::create(context, &self.output, self.force)?;

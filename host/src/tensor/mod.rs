@@ -1,6 +1,7 @@
 //! Work on the values of tensors.
 
 pub mod compare;
+pub mod delta;
 pub mod quant;
 pub mod slice;
 pub mod stats;

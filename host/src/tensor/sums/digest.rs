@@ -111,6 +111,14 @@ pub fn sums_of(tensors: &[Tensor<'_>], work: &Work) -> Result<Vec<Sum>, Error> {
     collect(tensors, threads_for(tensors), sum)
 }
 
+/// The sum of a model in one file.
+pub fn sum_of_model(context: &Context, model: &Model) -> Result<Sum, Error> {
+    let (part, len) = (model.one_part()?, model.file_lens());
+    let sum = sum_in(part, 0..len, &context.work("hashing", len))?;
+    model.check_unchanged()?;
+    Ok(sum)
+}
+
 /// The sum of a file of a model and, if requested, the sums of its tensors in header order. A server sends
 /// the file once; a local file is read by several threads.
 pub fn sums_of_part(
