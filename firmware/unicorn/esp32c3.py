@@ -2,8 +2,8 @@
 
     python esp32c3.py [--partition-table FILE] [--flash ADDRESS=FILE] [--seconds N] PROGRAM
 
-It emulates the processor, the memories, flash with a partition table, and what a program needs that only
-reads flash and prints: functions in ROM, and registers that it waits for. What the program prints goes to
+It emulates the processor, the memories, flash with a partition table, and what a program needs that uses
+flash, prints and resets: functions in ROM, and registers that it waits for. What the program prints goes to
 standard output. The exit code is 0 if the program ends in an empty loop.
 
 Other exit codes: 97 a file cannot be loaded, 98 timeout, 99 a CPU fault.
@@ -27,7 +27,7 @@ MAPPED_FLASH = [(0x3C00_0000, 8 << 20), (0x4200_0000, 8 << 20)]
 RAM = [(0x3FC8_0000, 0x6_0000), (0x4037_C000, 0x6_4000), (0x5000_0000, 0x2000)]
 REGISTERS, REGISTERS_LEN = 0x6000_0000, 0xD_2000
 
-FLASH_LEN = 4 << 20
+FLASH_LEN, SECTOR = 4 << 20, 4096
 PARTITION_TABLE = 0x8000
 
 USB_BYTE = 0x6004_3000
@@ -124,6 +124,9 @@ class Rom:
             "memcmp": self.compare,
             "__udivdi3": lambda low, high, by_low, by_high: (low | high << 32) // (by_low | by_high << 32),
             "esp_rom_spiflash_read": self.read_flash,
+            "esp_rom_spiflash_write": self.write_flash,
+            "esp_rom_spiflash_erase_sector": self.erase_sector,
+            "esp_rom_spiflash_unlock": lambda *_: 0,
             "MD5Init": self.begin_sum,
             "MD5Update": self.add_to_sum,
             "MD5Final": self.end_sum,
@@ -152,6 +155,17 @@ class Rom:
         if (address | to | count) % 4 != 0 or address + count > FLASH_LEN:
             return 1
         self.machine.mem_write(to, bytes(self.flash[address : address + count]))
+        return 0
+
+    def write_flash(self, address, source, count, _):
+        if (address | source | count) % 4 != 0 or address + count > FLASH_LEN:
+            return 1
+        old = self.flash[address : address + count]
+        self.flash[address : address + count] = bytes(map(int.__and__, old, self.load(source, count)))
+        return 0
+
+    def erase_sector(self, number, *_):
+        self.flash[number * SECTOR : (number + 1) * SECTOR] = b"\xff" * SECTOR
         return 0
 
     def begin_sum(self, context, *_):
@@ -187,7 +201,8 @@ class Esp32c3:
             machine.mem_write(address, content)
             self.end_at_empty_loops(address, content)
         (self.entry,) = struct.unpack_from("<I", elf, 24)
-        self.fill_rom(symbols(elf), Rom(machine, flash).functions)
+        reset = {"software_reset": lambda *_: self.end(is_reset=True)}
+        self.fill_rom(symbols(elf), Rom(machine, flash).functions | reset)
 
     def store(self, address, *words):
         self.machine.mem_write(address, struct.pack(f"<{len(words)}I", *words))
@@ -214,9 +229,10 @@ class Esp32c3:
     def on_code(self, address, action):
         self.machine.hook_add(unicorn.UC_HOOK_CODE, lambda *_: action(), begin=address, end=address)
 
-    def end(self):
-        self.has_ended = True
+    def end(self, is_reset=False):
+        self.has_ended, self.is_reset = True, is_reset
         self.machine.emu_stop()
+        return 0
 
     def call(self, function):
         value = function(*self.machine.reg_read_batch(ARGUMENTS))
@@ -243,12 +259,13 @@ class Esp32c3:
         self.machine.emu_stop()
 
     def run(self, seconds):
-        """Runs the program to its end."""
+        """Runs the program to its end. Returns whether it has reset the chip."""
         self.machine.emu_start(self.entry, 0xFFFF_FFFF, timeout=seconds * 1_000_000)
         if self.machine.query(unicorn.UC_QUERY_TIMEOUT):
             raise Stop(OUT_OF_TIME, f"the program did not end within {seconds} s")
         if not self.has_ended:
             raise Stop(FAULT, f"fault: {self.fault}")
+        return self.is_reset
 
 
 def main():
@@ -267,7 +284,8 @@ def main():
         if address + len(content) > FLASH_LEN:
             raise Stop(UNLOADABLE, f"the flash ends at {FLASH_LEN:#x}")
         flash[address : address + len(content)] = content
-    Esp32c3(options.program.read_bytes(), flash).run(options.seconds)
+    while Esp32c3(options.program.read_bytes(), flash).run(options.seconds):
+        pass
 
 
 try:

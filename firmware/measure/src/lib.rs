@@ -21,7 +21,9 @@ pub use wire::Wire;
 use board::{Clock, peak, print, print_number};
 use core::hint::black_box;
 use core::panic::PanicInfo;
+use embedded_safetensors::integrity::{Sha256, Sum};
 use embedded_safetensors::{ReadAt, ReadError, TensorReader};
+use safetensors_slots::Offer;
 
 #[cfg(not(feature = "panics"))]
 #[panic_handler]
@@ -140,10 +142,28 @@ pub fn figure(name: &str, value: u32) {
 
 /// Reads all of a tensor, chunk by chunk. Inlined, so that it uses no stack of its own.
 #[inline(always)]
-pub fn read_chunks<S: ReadAt<Error = Broken>>(mut reader: TensorReader<'_, S>, window: &mut [u8]) -> Outcome {
+pub fn read_chunks<S: ReadAt>(
+    mut reader: TensorReader<'_, S>,
+    window: &mut [u8],
+) -> Result<u32, ReadError<S::Error>> {
     let mut bytes = 0u32;
     while let Some(chunk) = reader.next_chunk(window)? {
         bytes = bytes.wrapping_add(chunk.len() as u32);
     }
     Ok(bytes)
+}
+
+/// Returns the offer of a file.
+#[inline(never)]
+pub fn offer(file: &[u8]) -> Offer {
+    let mut sum = Sha256::new();
+    sum.update(file);
+    Offer {
+        key: 0,
+        device: [0; 16],
+        len: file.len() as u32,
+        counter: 1,
+        sum: sum.finish(),
+        signature: [0; 64],
+    }
 }

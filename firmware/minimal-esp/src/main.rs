@@ -5,13 +5,13 @@
 #![no_std]
 #![no_main]
 
-use core::{ops::Range, panic::PanicInfo};
 use embedded_safetensors::io::{NorError, NorFile};
 use embedded_safetensors::{Dtype, Model, ReadError, integrity::Sha256, query::Query};
 use embedded_storage::nor_flash::ReadNorFlash;
-use esp_bootloader_esp_idf::partitions::{PARTITION_TABLE_MAX_LEN, read_partition_table};
 use esp_println::println;
 use esp_storage::FlashStorage;
+
+mod device;
 
 /// The tensors that `run` reads. A model with another dtype or shape is an error.
 const TENSORS: [Query<'_>; 3] = [
@@ -26,7 +26,7 @@ esp_bootloader_esp_idf::esp_app_desc!();
 #[esp_hal::main]
 fn main() -> ! {
     let mut flash = FlashStorage::new(esp_hal::init(esp_hal::Config::default()).FLASH);
-    match partition(&mut flash, "model").map(|addresses| run(NorFile::partition(flash, addresses))) {
+    match device::partition(&mut flash, "model").map(|addresses| run(NorFile::partition(flash, addresses))) {
         None => println!("error: the flash has no partition `model`"),
         Some(Ok(outputs)) => {
             println!("outputs in thousandths: {:?}", outputs.map(|output| (output * 1e3) as i32));
@@ -39,17 +39,7 @@ fn main() -> ! {
         Some(Err(ReadError::UnexpectedEof { at })) => println!("error: the partition ends at byte {}", at),
         Some(Err(ReadError::Source(NorError(error)))) => println!("error: the flash fails: {:?}", error),
     }
-    loop {
-        core::hint::spin_loop();
-    }
-}
-
-/// Returns the addresses of the partition with this label.
-fn partition(flash: &mut FlashStorage<'_>, label: &str) -> Option<Range<u32>> {
-    let mut buffer = [0; PARTITION_TABLE_MAX_LEN];
-    let table = read_partition_table(flash, &mut buffer).ok()?;
-    let entry = table.iter().find(|entry| entry.label_as_str() == label)?;
-    Some(entry.offset()..entry.offset() + entry.len())
+    device::stop()
 }
 
 fn run<F: ReadNorFlash>(file: NorFile<F>) -> Result<[f32; 3], ReadError<NorError<F::Error>>> {
@@ -66,12 +56,4 @@ fn run<F: ReadNorFlash>(file: NorFile<F>) -> Result<[f32; 3], ReadError<NorError
         *output += scale * row.iter().zip(INPUTS).map(|(weight, input)| weight * input).sum::<f32>();
     }
     Ok(outputs)
-}
-
-#[panic_handler]
-fn panic(info: &PanicInfo<'_>) -> ! {
-    println!("{}", info);
-    loop {
-        core::hint::spin_loop();
-    }
 }

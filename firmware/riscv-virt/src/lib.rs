@@ -9,6 +9,8 @@ pub mod shared;
 use app::{Failure, Text};
 use board::{Board, Console};
 use cfi::Cfi;
+use core::ptr::NonNull;
+use uart_16550::{Config, Uart16550Tty, backend::MmioBackend};
 
 /// The board's name.
 pub const NAME: &str = "riscv-virt";
@@ -34,4 +36,14 @@ pub fn run(program: impl FnOnce(&mut Text<Console>, Cfi) -> Result<(), u8>) -> !
         let flash = flash.map_err(|error| Failure::NoModel(error).report(sink))?;
         program(sink, flash)
     })
+}
+
+/// The driver of the UART.
+pub type Uart = Uart16550Tty<MmioBackend>;
+
+/// Returns the UART. Call this once.
+pub fn uart() -> Uart {
+    let address = NonNull::new(core::ptr::with_exposed_provenance_mut(0x1000_0000)).expect("not 0");
+    // SAFETY: QEMU has its UART at this address.
+    unsafe { Uart::new_mmio(address, 1, Config::default()) }.expect("QEMU has a UART")
 }

@@ -6,7 +6,7 @@ use crate::process::Run;
 use crate::report::{Outcome, Tally};
 use crate::toolchain::own_cargo;
 use crate::workers::side_by_side;
-use crate::workspace;
+use crate::{measure, python, workspace};
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
@@ -32,6 +32,8 @@ pub fn all() -> Outcome {
     let mut tally = some(boards()?.iter().collect(), false)?;
     tally.check("golden files, and what firmware/README.md shows of them", golden::check_files());
     tally.check("firmware/app: its tests", app("test").capture().map(drop));
+    tally.check("riscv-virt: updates over a UART", updates());
+    tally.add(measure::cuts()?);
     Ok(tally)
 }
 
@@ -136,6 +138,14 @@ fn app(subcommand: &str) -> Run {
     let run = own_cargo().dir(&workspace::root().join("firmware/app"));
     let run = run.env("CARGO_TARGET_DIR", workspace::target_dir().join("firmware/app"));
     run.args([subcommand, "--locked", "--quiet", "--features", "structures,vectors"])
+}
+
+/// Runs the tests of the program that receives models.
+fn updates() -> Result<(), String> {
+    let board = find("riscv-virt")?;
+    let tests = Run::new(python::environment("main")?).words("-B -m pytest -q -p no:cacheprovider");
+    let tests = tests.args([board.folder().join("update")]).env("PROGRAM", board.program("update")?);
+    tests.limit(600).capture().map(drop)
 }
 
 /// Runs a command of `firmware/app` on this computer, and returns what it prints.

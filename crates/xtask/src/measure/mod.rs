@@ -6,7 +6,7 @@ mod models;
 mod pages;
 mod programs;
 
-pub use programs::{TARGETS, UNWANTED, build, program};
+pub use programs::{TARGETS, UNWANTED, build, cuts, program};
 
 use crate::report::{Outcome, Tally};
 use crate::toolchain::own_version;

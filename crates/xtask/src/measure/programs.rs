@@ -4,6 +4,7 @@ use super::models::{Model, models, quantised};
 use super::{Figures, REFERENCE};
 use crate::elf::Elf;
 use crate::process::{Run, everything};
+use crate::report::{Outcome, Tally};
 use crate::toolchain::Toolchain;
 use crate::workers::side_by_side;
 use crate::{c, workspace};
@@ -18,6 +19,12 @@ const STATIC: [&str; 2] = [".data", ".bss"];
 /// The programs without a feature.
 const PROGRAMS: [&str; 9] =
     ["empty", "job", "job_request", "constant", "by_hand", "one_dtype", "write", "receive", "quantised"];
+
+/// They need no feature either; the second one also updates the model, in flash of this length.
+const STORED: [&str; 2] = ["stored", "slots"];
+const STORE: usize = 1 << 16;
+/// How many updates there are, with one or two faults.
+const UPDATES: usize = 20_251;
 
 /// The window that RAM is measured with, and a block of a card.
 const SMALL: usize = 64;
@@ -82,13 +89,28 @@ pub fn program(toolchain: Toolchain, name: &str) -> PathBuf {
 pub fn measure() -> Result<Figures, String> {
     let toolchains = Toolchain::for_targets(&TARGETS.each_ref().map(|target| target.triple))?;
     c::build_library(&toolchains)?;
-    build(&toolchains, "s", &PROGRAMS, "")?;
-    build(&toolchains, "s", &["job_async", REFERENCE], "panics")?;
+    build(&toolchains, "s", &[&PROGRAMS[..], &STORED].concat(), "")?;
+    build(&toolchains, "s", &["ed25519", "job_async", REFERENCE], "panics")?;
     build(&toolchains, "s", &["job_c"], "c")?;
     let benches = TARGETS.iter().zip(toolchains);
     let benches = benches.map(|(target, toolchain)| Bench { target, toolchain, figures: Figures::default() });
     let measured: Result<Vec<Figures>, String> = side_by_side(benches, Bench::measure).into_iter().collect();
     Ok(Figures(measured?.into_iter().flat_map(|figures| figures.0).collect()))
+}
+
+/// Runs updates of models with faults on a Cortex-M3 and an RV32: one of so many as the variable `CUTS` says.
+pub fn cuts() -> Outcome {
+    let step = std::env::var("CUTS").ok().and_then(|step| step.parse().ok()).unwrap_or(10);
+    let [_, targets @ ..] = &TARGETS;
+    let toolchains = Toolchain::for_targets(&targets.each_ref().map(|target| target.triple))?;
+    build(&toolchains, "s", &["cuts"], "panics")?;
+    let tallies = side_by_side(targets.iter().zip(toolchains), |(target, toolchain)| {
+        let bench = Bench { target, toolchain, figures: Figures::default() };
+        let nothing = Model::new(Vec::new(), String::new());
+        let ran = bench.run("cuts", &nothing, step, false).and_then(|ran| ran.has_done(UPDATES / step));
+        Tally::of(&format!("{}: {} updates with faults", target.name, UPDATES / step), ran.map(drop))
+    });
+    Ok(tallies.into_iter().sum())
 }
 
 /// The programs of one target, and their figures so far.
@@ -129,6 +151,14 @@ impl Bench {
             self.set(program, "instructions per byte of the file", run.all / model.file.len() as f64);
         }
         self.quantised()?;
+        let [without, with] = STORED.map(|name| self.run(name, &usual, STORE, false)?.has_done(READ));
+        let [flash_without, flash] = STORED.map(|name| self.flash(name));
+        self.set("slots", "flash above the same model without updates, B", flash? - flash_without?);
+        self.set("slots", "RAM above the same model without updates, B", with?.stack - without?.stack);
+        let verified = self.run("ed25519", &nothing, 0, true)?.has_done(1)?;
+        self.set("Ed25519", "flash, B", self.flash("ed25519")?);
+        self.set("Ed25519", "RAM, B", verified.stack);
+        self.set("Ed25519", "instructions, millions", verified.all / 1e6);
         Ok(self.figures)
     }
 

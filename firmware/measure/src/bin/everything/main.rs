@@ -19,7 +19,7 @@ mod writing;
 
 use embedded_safetensors::io::{NorFile, Seekable};
 use embedded_safetensors::validate::SortSlot;
-use measure::{Card, Chip};
+use measure::Card;
 use storage::File;
 
 /// Numbers unknown to the compiler.
@@ -39,8 +39,8 @@ extern "C" fn main() -> ! {
     sum ^= models::all(file, slots, text);
     sum ^= models::all(Card::new(file), slots, text);
     sum ^= models::all(Seekable::new(File::new(file)), slots, text);
-    sum ^= models::all(storage::partition(Chip(file), &job), slots, text);
-    sum ^= models::all(NorFile::new(Chip(file)).with_file_len(job.file_len), slots, text);
+    sum ^= models::all(storage::partition(&job), slots, text);
+    sum ^= models::all(NorFile::new(storage::chip()).with_file_len(job.file_len), slots, text);
     sum ^= models::read_as_bytes(Seekable::new(File::new(file)), slots, text);
     sum ^= values::of_every_type(file, slots, text);
     sum ^= values::of_every_type(Card::new(file), slots, text);

@@ -3,7 +3,7 @@
 
 use crate::Job;
 use crate::numbers::summary;
-use crate::storage::{File, partition};
+use crate::storage::{File, chip, partition};
 use crate::writing::outcome;
 use embedded_safetensors::{
     WriteAt, WriteError,
@@ -12,17 +12,16 @@ use embedded_safetensors::{
     stream::FileReceiver,
     write::{FilePlan, Writer},
 };
-use measure::Chip;
 
 pub fn all(plan: FilePlan<'_>, job: &Job, file: &'static [u8]) -> u64 {
     let mut memory = [0; 256];
     let memory = memory.get_mut(..job.slots).unwrap_or_default();
     outcome(record(memory, plan, file))
         ^ outcome(record(Seekable::new(File::new(file)), plan, file))
-        ^ outcome(record(&mut partition(Chip(file), job), plan, file))
-        ^ outcome(record(NorFile::new(Chip(file)).with_file_len(job.file_len), plan, file))
+        ^ outcome(record(&mut partition(job), plan, file))
+        ^ outcome(record(NorFile::new(chip()).with_file_len(job.file_len), plan, file))
         ^ outcome(store(Seekable::new(File::new(file)), file))
-        ^ outcome(store(NorFile::new(Chip(file)), file))
+        ^ outcome(store(NorFile::new(chip()), file))
 }
 
 fn store<S: WriteAt>(storage: S, file: &'static [u8]) -> Result<u64, WriteError<S::Error>> {
