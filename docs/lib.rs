@@ -25,6 +25,7 @@ pages! {
     integrity = "src/integrity.md";
     asynch = "src/async.md";
     reading_ahead = "src/reading-ahead.md";
+    replacing_models = "src/replacing-models.md";
     desktop_files = "src/desktop-files.md";
     remote = "src/remote.md";
     writing = "src/writing.md";
@@ -52,10 +53,6 @@ pub mod card;
 #[allow(missing_docs, clippy::new_without_default)]
 #[path = "../crates/embedded-safetensors/examples/support/chip.rs"]
 pub mod chip;
-#[doc(hidden)]
-#[allow(missing_docs)]
-#[path = "support/flash.rs"]
-pub mod flash;
 #[doc(hidden)]
 #[allow(missing_docs)]
 #[path = "support/model.rs"]
