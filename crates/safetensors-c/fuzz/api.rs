@@ -179,7 +179,7 @@ unsafe fn call_again(model: *mut Model) {
 
 /// Uses other objects than the call that is running.
 unsafe fn call_others() {
-    if DEPTH.get() > 1 {
+    if DEPTH.get() > 1 || writes::is_crowded() {
         return;
     }
     let (other, mut window, storage) = (garbage::<Model>(), [0; 16], in_memory(file()));

@@ -111,7 +111,7 @@ impl Fuzz {
 }
 
 /// Whether so much memory is lent that what follows must take little.
-fn is_crowded() -> bool {
+pub fn is_crowded() -> bool {
     block_count() > MOST_BLOCKS * 3 / 4
 }
 
