@@ -25,6 +25,13 @@ fn verify(slots: &mut Slots<'_, &mut Chip>, offer: &Offer) -> Result<(), VerifyE
     slots.verify(offer, &Owner, &DEVICE, &mut [])
 }
 
+/// Installs version 3 in the device, to be tried for so many starts.
+fn install(chip: &mut Chip, page: &mut [u8], starts: u8) {
+    let mut slots = started(chip, page);
+    slots.receive(&offer(3)).and_then(|_| slots.push(&model(3))).expect("a free slot");
+    verify(&mut slots, &offer(3)).and_then(|()| Ok(slots.try_for(starts)?)).expect("a valid model");
+}
+
 #[test]
 fn offers_that_are_not_for_this_device_are_refused() {
     let (file, mut chip, mut page) = (model(3), device(), Page([0; 128]));
@@ -121,13 +128,10 @@ fn the_firmware_boots_even_if_every_installed_model_is_invalid() {
     let mut slots = started(&mut chip, &mut page.0);
     let model = slots.start().expect("it starts").expect("a model");
     assert!(matches!(read(&mut slots, &model, &mut window), Err(VerifyError::Model(_))));
-    let mut seen = Seen::default();
-    let mut slots = started(&mut chip, &mut page.0);
-    slots.receive(&offer(3)).and_then(|_| slots.push(&super::device::model(3))).expect("a free slot");
-    verify(&mut slots, &offer(3)).and_then(|()| Ok(slots.try_for(1)?)).expect("a valid model");
+    install(&mut chip, &mut page.0, 1);
     chip.memory[..3].as_flattened_mut().chunks_mut(128).for_each(|record| record[20] ^= 1);
     assert_eq!(started(&mut chip, &mut page.0).start(), Ok(None));
-    run(&mut chip, &mut seen, 0, None);
+    run(&mut chip, &mut Seen::default(), 0, None);
 }
 
 #[test]
@@ -150,9 +154,7 @@ fn worn_out_sectors_keep_the_model_that_is_confirmed() {
 #[test]
 fn a_disturbed_record_loses_none_of_those_behind_it() {
     let (mut chip, mut page) = (device(), Page([0; 128]));
-    let mut slots = started(&mut chip, &mut page.0);
-    slots.receive(&offer(3)).and_then(|_| slots.push(&model(3))).expect("a free slot");
-    verify(&mut slots, &offer(3)).and_then(|()| Ok(slots.try_for(1)?)).expect("a valid model");
+    install(&mut chip, &mut page.0, 1);
     let mut slots = Slots::new(&mut chip, LAYOUT, &mut page.0);
     slots.start().and_then(|_| slots.confirm()).expect("it is tried");
     let confirmed = slots.confirmed();
@@ -165,9 +167,7 @@ fn a_disturbed_record_loses_none_of_those_behind_it() {
 #[test]
 fn a_second_start_takes_none_of_those_that_are_left() {
     let (mut chip, mut page) = (device(), Page([0; 128]));
-    let mut slots = started(&mut chip, &mut page.0);
-    slots.receive(&offer(3)).and_then(|_| slots.push(&model(3))).expect("a free slot");
-    verify(&mut slots, &offer(3)).and_then(|()| Ok(slots.try_for(2)?)).expect("a valid model");
+    install(&mut chip, &mut page.0, 2);
     let mut slots = Slots::new(&mut chip, LAYOUT, &mut page.0);
     for _ in 0..2 {
         let model = slots.start().expect("it is tried");
