@@ -585,9 +585,9 @@ typedef int32_t (*sft_signed_callback)(uint32_t key, const uint8_t message[64], 
  * built with --no-default-features lack it. */
 int32_t sft_ed25519(const uint8_t key[32], const uint8_t message[64], const uint8_t signature[64]);
 
-/* Verifies a model that has arrived: who signed its offer (usage.signature), its class of devices (usage.device) and
- * its counter; then the file in the flash: its header, the requested tensors as in sft_open, and its sum
- * (integrity.sum). `tensors` is memory for the requests: afterwards all have the dtype 0. */
+/* Verifies a model that has arrived: who signed its offer (usage.signature) and its class of devices (usage.device);
+ * then the file in the flash: its header, the requested tensors as in sft_open, and its sum (integrity.sum).
+ * `tensors` is memory for the requests: afterwards all have the dtype 0. */
 sft_status sft_slots_verify(sft_slots *slots, const uint8_t offer[128], const uint8_t device[16],
                             sft_signed_callback is_signed, const sft_request *requests, sft_tensor *tensors,
                             size_t count, sft_error *error);

@@ -155,9 +155,9 @@ impl<'p, F: NorFlash> Slots<'p, F> {
         open_at(&mut self.flash, place, tensors, window).await
     }
 
-    /// Verifies the next model: checks the signature of the offer, its class of devices and its counter; then
-    /// reads the file back, with the verdict on its header, these tensors, and its sum. After that it can be
-    /// tried.
+    /// Verifies the next model: checks the signature of the offer and its class of devices; then reads the
+    /// file back, with the verdict on its header, these tensors, and its sum. After that it can be tried. The
+    /// counter was checked when the model began to arrive.
     ///
     /// # Errors
     /// [`SlotError::Phase`] unless the whole model has arrived; [`SlotError::OtherModel`] if the offer is for
