@@ -98,7 +98,8 @@ fn each_page_is_programmed_once() {
     assert_eq!(sample.file().len(), 24_584);
     for (page, pages) in [(256, 97), (512, 49)] {
         for (buffer, piece) in [(page, 61), (page, 256), (page, 1024), (page + 8, 61), (page + 8, 1024)] {
-            let [mut received, mut recorded] = [(); 2].map(|()| Chip::<1, 25>::new(7));
+            let mut received = Chip::<1, 25>::new(7);
+            let mut recorded = received.clone();
             sample.receive(NorFile::new(&mut received), buffer, piece).expect("fits");
             sample.record(NorFile::new(&mut recorded), buffer, piece).expect("fits");
             let page = u32::try_from(page).unwrap();
