@@ -3,7 +3,7 @@
 
 use crate::support::{Place, model};
 use chip::Chip;
-use safetensors_slots::{Authority, Layout, Offer, Slots};
+use safetensors_slots::{Layout, Offer, Slots};
 use sha2::{Digest, Sha256};
 
 #[path = "../../crates/embedded-safetensors/examples/support/chip.rs"]
@@ -22,27 +22,18 @@ fn delta(old: &[u8], new: &[u8]) -> u64 {
         Offer { key: 0, device: [0; 16], len, counter: 0, sum, signature: [0; 64] }
     });
     let layout = || Layout { region: 0..15 << 12, journal: 3, slots: 2 };
-    let (mut chip, mut page) = (Chip::new(), [0; 256]);
+    let (mut chip, mut page, anybody) = (Chip::new(), [0; 256], |_: u32, _: &[u8], _: &[u8; 64]| true);
     let mut slots = Slots::new(&mut chip, layout(), &mut page);
     slots.start().and_then(|_| slots.receive(&old_offer)).and_then(|_| slots.push(old)).expect("a free slot");
-    slots.verify(&old_offer, &Anybody, &[0; 16], &mut []).expect("a valid model");
+    slots.verify(&old_offer, &anybody, &[0; 16], &mut []).expect("a valid model");
     slots.try_for(1).expect("a verified model");
     let mut slots = Slots::new(&mut chip, layout(), &mut page);
     slots.start().and_then(|_| slots.confirm()).expect("a tried model");
     slots.receive_delta(&new_offer).expect("a free slot");
     delta.chunks(100).for_each(|piece| slots.push_delta(piece).expect("pieces of the old model"));
-    slots.verify(&new_offer, &Anybody, &[0; 16], &mut []).expect("the new model");
+    slots.verify(&new_offer, &anybody, &[0; 16], &mut []).expect("the new model");
     let header = u64::from_le_bytes(*delta.first_chunk().expect("a length"));
     delta.len() as u64 - 8 - header - 32
-}
-
-/// Trusts anybody.
-struct Anybody;
-
-impl Authority for Anybody {
-    fn has_signed(&self, _: u32, _: &[u8], _: &[u8; 64]) -> bool {
-        true
-    }
 }
 
 /// Bytes that look random, without an end.

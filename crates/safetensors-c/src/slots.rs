@@ -7,7 +7,7 @@ use crate::storage::{Fault, done};
 use crate::tensors::{Lookup, Request, Tensor};
 use core::ffi::c_void;
 use embedded_storage::nor_flash::{ErrorType, NorFlash, NorFlashError, NorFlashErrorKind, ReadNorFlash};
-use safetensors_slots::{Authority, Installed, Layout, Offer, Phase, SlotError, VerifyError};
+use safetensors_slots::{Installed, Layout, Offer, Phase, SlotError, VerifyError};
 
 /// The unit of erasing.
 const SECTOR: usize = match option_env!("SAFETENSORS_SECTOR") {
@@ -142,15 +142,7 @@ impl From<SlotError<Fault>> for Cause {
 }
 
 /// `sft_signed_callback`.
-#[repr(transparent)]
-pub struct Signed(Option<unsafe extern "C" fn(u32, *const u8, &[u8; 64]) -> i32>);
-
-impl Authority for Signed {
-    fn has_signed(&self, key: u32, message: &[u8], signature: &[u8; 64]) -> bool {
-        // SAFETY: the header says what a callback may do.
-        self.0.is_some_and(|is_signed| unsafe { is_signed(key, message.as_ptr(), signature) == 1 })
-    }
-}
+type SignedIn = Option<unsafe extern "C" fn(u32, *const u8, &[u8; 64]) -> i32>;
 
 type OfferIn = [u8; 128];
 
@@ -213,7 +205,7 @@ functions! {
         slots: *mut Slots,
         bytes: *const OfferIn,
         device: *const [u8; 16],
-        is_signed: Signed,
+        is_signed: SignedIn,
         requests: *const Request,
         tensors: *mut Tensor,
         count: usize,
@@ -221,7 +213,11 @@ functions! {
         Object::with(slots, |it| {
             let others = [memory(slots, 1), memory(bytes, 1), memory(device, 1)];
             let lookup = Lookup::new(others, (requests, tensors, count))?;
-            let verify = |offer| it.0.verify(&offer, &is_signed, &*device, lookup.queries());
+            let has_signed = |key: u32, message: &[u8], signature: &[u8; 64]| {
+                // The header says what a callback may do.
+                is_signed.is_some_and(|is_signed| is_signed(key, message.as_ptr(), signature) == 1)
+            };
+            let verify = |offer| it.0.verify(&offer, &has_signed, &*device, lookup.queries());
             let outcome = offer(*bytes).map(verify);
             lookup.forget();
             outcome?.map_err(|error| match error {
@@ -252,5 +248,6 @@ extern "C" fn sft_ed25519(
     signature: Option<&[u8; 64]>,
 ) -> i32 {
     let (Some(key), Some(message), Some(signature)) = (key, message, signature) else { return 0 };
-    safetensors_slots::Ed25519(&[(0, *key)]).has_signed(0, message, signature).into()
+    let keys = [(0, *key)];
+    safetensors_slots::Authority::has_signed(&safetensors_slots::Ed25519(&keys), 0, message, signature).into()
 }

@@ -61,10 +61,16 @@ impl Offer {
 
 const MAGIC: [u8; 4] = *b"stm1";
 
-/// Whoever may install models.
+/// Whoever may install models; a function is one, too.
 pub trait Authority {
     /// Whether the owner of the key signed this message.
     fn has_signed(&self, key: u32, message: &[u8], signature: &[u8; 64]) -> bool;
+}
+
+impl<F: Fn(u32, &[u8], &[u8; 64]) -> bool> Authority for F {
+    fn has_signed(&self, key: u32, message: &[u8], signature: &[u8; 64]) -> bool {
+        self(key, message, signature)
+    }
 }
 
 /// Public keys for Ed25519 (RFC 8032), each with its number. Two allow to replace one.

@@ -1,8 +1,7 @@
 """Sends a model to the program `update` of riscv-virt: python update.py PORT OFFER MODEL.
 
 PORT is a serial port whose speed is set, or the terminal that QEMU prints with `-serial pty`. OFFER is what
-`safetensors sign` has written for MODEL. A transfer that was interrupted goes on; `update.py PORT --abandon`
-makes the device forget it, so that another model can be sent.
+`safetensors sign` has written for MODEL. A transfer that was interrupted goes on.
 """
 
 import pathlib
@@ -38,19 +37,19 @@ def send(port, offer, model):
     return line
 
 
-def main(path, *words):
+def main(path, offer, model):
     """Returns the last line to print."""
     with open(path, "r+b", buffering=0) as port:
         tty.setraw(port)
-        if words == ("--abandon",):
-            return answer(port, b"")
-        return send(port, *(pathlib.Path(word).read_bytes() for word in words))
+        return send(port, pathlib.Path(offer).read_bytes(), pathlib.Path(model).read_bytes())
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 4 and sys.argv[2:] != ["--abandon"]:
-        sys.exit("usage: update.py PORT OFFER MODEL, or update.py PORT --abandon")
+    if len(sys.argv) != 4:
+        sys.exit("usage: update.py PORT OFFER MODEL")
     try:
-        print(main(*sys.argv[1:]))
+        last = main(*sys.argv[1:])
     except OSError as error:
         sys.exit(str(error))
+    print(last)
+    sys.exit(last != "verified")

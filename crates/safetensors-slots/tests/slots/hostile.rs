@@ -1,6 +1,6 @@
 //! Offers, files and deltas that are not what they say; and devices on which nothing is valid.
 
-use super::device::{Chip, DEVICE, LAYOUT, Owner, Seen, delta, model, offer, read, run, signed};
+use super::device::{Chip, DEVICE, LAYOUT, Seen, delta, is_signed, model, offer, read, run, signed};
 use super::nor::{End, Fault, NorFlashErrorKind, Tear};
 use safetensors_slots::{Layout, Offer, Page, Phase, SlotError, Slots, VerifyError};
 
@@ -22,7 +22,7 @@ fn started<'p>(chip: &'p mut Chip, page: &'p mut [u8]) -> Slots<'p, &'p mut Chip
 }
 
 fn verify(slots: &mut Slots<'_, &mut Chip>, offer: &Offer) -> Result<(), VerifyError<NorFlashErrorKind>> {
-    slots.verify(offer, &Owner, &DEVICE, &mut [])
+    slots.verify(offer, &is_signed, &DEVICE, &mut [])
 }
 
 /// Installs version 3 in the device, to be tried for so many starts.

@@ -7,9 +7,11 @@ use embedded_safetensors::io::{NorError, NorFile};
 use embedded_safetensors::{Model, ReadError, query::Query};
 use embedded_storage::nor_flash::{NorFlash, NorFlashErrorKind};
 use measure::{Chip, Job, read_chunks};
+use safetensors_slots::Offer;
 
 measure::program!(|job| job.done = run(job));
 
+type Flash<'m> = Chip<&'m mut [u8]>;
 type Outcome = Result<u32, ReadError<NorError<NorFlashErrorKind>>>;
 
 fn run(job: &mut Job) -> Option<u32> {
@@ -21,13 +23,7 @@ fn run(job: &mut Job) -> Option<u32> {
 }
 
 #[inline(never)]
-fn verify(
-    flash: &mut Chip<&mut [u8]>,
-    offer: &safetensors_slots::Offer,
-    file: &[u8],
-    name: &str,
-    window: &mut [u8],
-) -> Outcome {
+fn verify(flash: &mut Flash<'_>, offer: &Offer, file: &[u8], name: &str, window: &mut [u8]) -> Outcome {
     let written = flash.erase(0, 0x8000).and_then(|()| flash.write(0, file));
     written.map_err(|error| ReadError::Source(NorError(error)))?;
     let file = NorFile::partition(flash, 0..file.len() as u32);
@@ -37,7 +33,7 @@ fn verify(
 }
 
 #[inline(never)]
-fn read(flash: &mut Chip<&mut [u8]>, name: &str, window: &mut [u8]) -> Outcome {
+fn read(flash: &mut Flash<'_>, name: &str, window: &mut [u8]) -> Outcome {
     let mut tensor = [Query::required(name)];
     let mut model = Model::open_with(NorFile::new(flash), &mut tensor, window)?;
     let [tensor] = &tensor;

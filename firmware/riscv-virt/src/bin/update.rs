@@ -1,7 +1,7 @@
 //! Uses a model from a slot of the flash, and receives the next one over the UART, in lines of hexadecimal
 //! digits: the 128 bytes that `safetensors sign` has written, then bytes of the model, fewer in each line.
-//! The answer is the byte of the model to send from, also after a reset in the middle. An empty line forgets
-//! the model. The last byte ends the program, as if for a reset; the next start tries the model.
+//! The answer is the byte of the model to send from, also after a reset in the middle. The last byte ends the
+//! program, as if for a reset; the next start tries the model.
 #![no_std]
 #![no_main]
 
@@ -98,10 +98,11 @@ fn obey(slots: &mut Slots<'_>, offer: &mut Option<Offer>, line: &[u8]) -> Result
     if let Ok(bytes) = line.try_into() {
         let new = Offer::from_bytes(bytes).ok_or(SlotError::Signature)?;
         new.check(&OWNERS, &DEVICE)?;
+        if let Err(SlotError::OtherModel) = slots.receive(&new) {
+            slots.abandon()?;
+        }
         slots.receive(&new)?;
         *offer = Some(new);
-    } else if line.is_empty() {
-        slots.abandon()?;
     } else {
         slots.push(line)?;
     }
