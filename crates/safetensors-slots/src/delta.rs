@@ -6,7 +6,7 @@
 
 use crate::error::SlotError;
 use crate::low_u32;
-use crate::state::{Applied, number};
+use crate::state::Applied;
 
 /// The length of a piece without its new bytes.
 const PIECE: u8 = 12;
@@ -26,19 +26,14 @@ pub(crate) struct Delta {
 
 impl Delta {
     /// Goes on after an interruption.
-    pub(crate) fn after(applied: Applied) -> Self {
-        let part = |at: usize| number(applied.0.get(at..).unwrap_or_default());
-        let (at, piece) = (part(0), [part(4), part(8), part(12)]);
+    pub(crate) fn after([at, piece @ ..]: Applied) -> Self {
         Self { at, piece, data: 0, seen: if piece[1..] == [0, 0] { 0 } else { PIECE } }
     }
 
     /// What to remember.
     pub(crate) fn applied(&self) -> Applied {
         let [from, copy, new] = self.piece;
-        let mut bytes = [0; 16];
-        let numbers = [self.at, from, copy, new].into_iter().flat_map(u32::to_le_bytes);
-        bytes.iter_mut().zip(numbers).for_each(|(to, from)| *to = from);
-        Applied(bytes)
+        [self.at, from, copy, new]
     }
 
     /// Reads up to the new bytes of a piece, or to something to copy. The base has this length and sum.

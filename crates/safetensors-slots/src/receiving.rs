@@ -20,7 +20,7 @@ impl<F: NorFlash> Slots<'_, F> {
     /// tried; [`SlotError::Rollback`]; [`SlotError::TooLong`]; [`SlotError::NoSlot`]; those of the flash.
     pub async fn receive(&mut self, offer: &Offer) -> Result<u32, SlotError<F::Error>> {
         self.begin(offer).await?;
-        self.delta = Delta::after(Applied::default());
+        self.delta = Delta::after([0; 4]);
         Ok(self.position())
     }
 
@@ -34,7 +34,7 @@ impl<F: NorFlash> Slots<'_, F> {
         let base = self.base()?;
         self.begin(offer).await?;
         if self.position() > 0 && self.delta.position() == 0 {
-            self.arrive(0, Applied::default()).await?; // the begin arrived as a file
+            self.arrive(0, [0; 4]).await?; // the begin arrived as a file
         }
         self.copy(&base).await?;
         Ok(self.delta.position())

@@ -6,7 +6,7 @@ use crate::delta::Delta;
 use crate::error::{SlotError, VerifyError};
 use crate::low_u32;
 use crate::offer::{Authority, Offer};
-use crate::state::{Applied, Change, Installed, Layout, Phase, State};
+use crate::state::{Change, Installed, Layout, Phase, State};
 use core::ops::Range;
 use embedded_safetensors::integrity::{Sha256, Sum};
 use embedded_safetensors::io::NorError;
@@ -47,7 +47,7 @@ impl<'p, F: NorFlash> Slots<'p, F> {
     /// The page has at least 128 bytes, or a unit of the flash if that is longer; a page of the flash is
     /// fast. A [`Page`](crate::Page) has the alignment that drivers need.
     pub fn new(flash: F, layout: Layout, page: &'p mut [u8]) -> Self {
-        let (journal, delta) = (Journal::new(), Delta::after(Applied::default()));
+        let (journal, delta) = (Journal::new(), Delta::after([0; 4]));
         Self {
             flash,
             layout,
@@ -94,7 +94,7 @@ impl<'p, F: NorFlash> Slots<'p, F> {
         let phase = self.journal.state.phase();
         let change = match (phase, self.running) {
             (Some(Phase::Trial(0)), None) => Change::Forget,
-            (Some(Phase::Trial(starts)), None) => Change::Phase(Phase::Trial(starts - 1), Applied::default()),
+            (Some(Phase::Trial(starts)), None) => Change::Phase(Phase::Trial(starts - 1), [0; 4]),
             _ => Change::None,
         };
         if !is_settled || !matches!(change, Change::None) {
@@ -239,7 +239,7 @@ impl<'p, F: NorFlash> Slots<'p, F> {
     }
 
     async fn enter(&mut self, phase: Phase) -> Result<(), SlotError<F::Error>> {
-        self.change(&Change::Phase(phase, Applied::default())).await
+        self.change(&Change::Phase(phase, [0; 4])).await
     }
 
     /// Changes the state.

@@ -56,10 +56,8 @@ pub enum Phase {
 }
 
 /// How far a delta was applied: the next byte of its file, and the piece there: where to copy from, how many
-/// bytes, and how many new bytes follow. Numbers in little-endian; all are 0 for a model that arrives as it
-/// is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Applied(pub(crate) [u8; 16]);
+/// bytes, and how many new bytes follow. All are 0 for a model that arrives as it is.
+pub(crate) type Applied = [u32; 4];
 
 /// All that is remembered, as a record: `sts1`, or `sts2` for the second copy; the generation; the confirmed
 /// model and the next one, each with 0 for none; the phase of the next model, and its starts; the number of
@@ -189,7 +187,7 @@ impl State {
 
     /// How much of a delta was applied.
     pub(crate) fn applied(&self) -> Applied {
-        Applied(*self.part::<APPLIED, 16>())
+        core::array::from_fn(|index| number(self.0.get(APPLIED + 4 * index..).unwrap_or_default()))
     }
 
     /// Whether the next model is this one.
@@ -222,7 +220,7 @@ impl Change<'_> {
                 put(state, NEXT + 4, &offer.len.to_le_bytes());
                 put(state, NEXT + 8, &offer.counter.to_le_bytes());
                 put(state, NEXT + 12, &offer.sum);
-                (Phase::Arriving(0), Applied::default())
+                (Phase::Arriving(0), [0; 4])
             }
             Change::None => return,
             Change::Forget | Change::Confirm => {
@@ -241,7 +239,7 @@ impl Change<'_> {
         };
         put(state, PHASE, &[code, starts]);
         put(state, REACHED, &reached.to_le_bytes());
-        put(state, APPLIED, &applied.0);
+        put(state, APPLIED, applied.map(u32::to_le_bytes).as_flattened());
     }
 }
 
