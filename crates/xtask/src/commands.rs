@@ -23,7 +23,7 @@ const COMMANDS: [Command; 12] = [
     ("firmware", "[BOARD…] [--bless]", "run the boards; --bless: update the golden files", run_firmware),
     ("generate", "[NAME…]", "write what is made from other files; without a name: list it", run_generate),
     ("measure", "", "measure flash, RAM and instructions, and write the tables of the pages", run_measure),
-    ("fuzz", fuzz::ARGUMENTS, "compare all APIs and the reference on fuzzed files", |words| {
+    ("fuzz", fuzz::ARGUMENTS, "run a target of tests/fuzz/README.md, by default header", |words| {
         fuzz::run(words).map(|()| ExitCode::SUCCESS)
     }),
     ("coverage", "", "list the lines of the libraries that no test runs", |words| match words {

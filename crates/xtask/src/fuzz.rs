@@ -1,5 +1,4 @@
-//! `cargo xtask fuzz`: runs fuzzed headers through every API and compares with the reference; or random tests
-//! with fuzzed numbers; or fuzzed files through the reader of another format; or fuzzed calls of the C API.
+//! `cargo xtask fuzz`: runs a target of `tests/fuzz`, or that of the C API.
 
 use crate::machine::Need;
 use crate::process::Run;

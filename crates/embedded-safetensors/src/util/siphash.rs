@@ -113,7 +113,14 @@ mod tests {
     use std::hash::Hasher;
 
     #[test]
-    #[allow(deprecated)]
+    fn agrees_with_published_values() {
+        let mut hash = NameHash::new([0x0706_0504_0302_0100, 0x0f0e_0d0c_0b0a_0908]);
+        assert_eq!(hash.finish().to_le_bytes(), *b"\xdc\xc4\x0f\x05\x58\x01\xac\xab");
+        hash.push(&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14]);
+        assert_eq!(hash.finish().to_le_bytes(), *b"\x56\x99\x51\x2a\x6d\xd8\x20\xd3");
+    }
+
+    #[test]
     fn agrees_with_the_standard_library() {
         // The standard library's default hasher is SipHash-1-3 with the key (0, 0).
         let text: std::vec::Vec<u8> = (0..=255).collect();
