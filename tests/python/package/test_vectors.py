@@ -1,8 +1,11 @@
 """Every conformance vector: the verdict, the error, and the tensors."""
 
 import hashlib
+import pathlib
+import re
 
 import pytest
+import safetensors
 from runner import vectors
 
 import embedded_safetensors
@@ -94,3 +97,29 @@ def about(name, members, data):
 
 def listed_about(tensor):
     return tensor["name"], tensor["dtype"], tensor["shape"], tensor["sha256"]
+
+
+PAGE = pathlib.Path(__file__).parents[3] / "docs/src/reference-errors.md"
+
+
+def rows_of_page():
+    """Returns a pattern for the texts of each row of the page, and the codes for them."""
+    for row in PAGE.read_text().splitlines():
+        *_, texts, codes = row.strip("| ").split(" | ") if row.startswith("| ") else ("", "")
+        prefix = "" if row.count(" | ") == 2 else "invalid JSON in header: "
+        texts = [re.escape(text.strip("` ")).replace("…", ".*") for text in texts.split("`, `")]
+        yield f"{prefix}({'|'.join(texts)})( at line .*)?", re.findall("`(.+?)`", codes)
+
+
+def test_the_page_has_the_texts_of_the_reference():
+    rows, seen = list(rows_of_page()), set()
+    for vector in VECTORS:
+        try:
+            safetensors.deserialize(vectors.content(vector))
+        except safetensors.SafetensorError as error:
+            text = str(error).removeprefix("Error while deserializing: ")
+            if vector.get("faults") == 1:
+                found = {(row, code) for row, codes in rows for code in codes if re.fullmatch(row, text, re.DOTALL)}
+                assert vector["code"] in {code for _, code in found}, text
+                seen |= {(row, code) for row, code in found if code == vector["code"]}
+    assert seen == {(row, code) for row, codes in rows for code in codes}
