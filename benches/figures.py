@@ -25,11 +25,14 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
-import embedded_safetensors as ours
-import embedded_safetensors.numpy
-import numpy as np
-import safetensors as reference
-import safetensors.numpy
+try:
+    import embedded_safetensors as ours
+    import embedded_safetensors.numpy
+    import numpy as np
+    import safetensors as reference
+    import safetensors.numpy
+except ModuleNotFoundError as missing:
+    sys.exit(f"{__doc__}\n{missing}")
 
 #: Turns of each case.
 TURNS = 21
@@ -326,4 +329,9 @@ def main(names):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    if not PARTS.keys() >= set(sys.argv[1:]):
+        sys.exit(f"the parts are {', '.join(PARTS)}")
+    try:
+        main(sys.argv[1:])
+    except ModuleNotFoundError as missing:
+        sys.exit(f"{__doc__}\n{missing}")

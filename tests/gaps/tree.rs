@@ -24,6 +24,7 @@ pub fn build(is_chosen: &dyn Fn(&Change) -> bool) -> (Vec<Change>, Vec<PathBuf>)
     assert!(Command::new("sh").args(["-ec", COPY]).status().expect("sh").success());
     let root = Path::new("target/mutants/tree");
     let changes = write_core(&root.join(CORE), is_chosen);
+    assert!(!changes.is_empty(), "the core has no such directory or file");
     let mut cargo = Command::new("cargo");
     cargo.arg("+nightly").args(TESTS.split(' ')).current_dir(root).stdin(Stdio::null());
     cargo.env("RUSTFLAGS", "--cap-lints=allow -C debuginfo=0").env("CARGO_TARGET_DIR", "../build");

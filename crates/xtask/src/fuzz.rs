@@ -75,7 +75,7 @@ fn fuzz(name: &str, package: &str, seeds: &str, seconds: u64) -> Result<(), Stri
 /// Returns the options of a fuzzer that keeps its findings below a directory.
 fn options(directory: &Path, seconds: u64) -> Result<Vec<String>, String> {
     let findings = directory.join("findings");
-    let note = "Each file is an input that a run of `cargo xtask fuzz` failed with.\n";
+    let note = "Each file is an input that a run of `cargo xtask fuzz` failed with, or was slow with.\n";
     workspace::write(&findings.join("README"), note.as_bytes())?;
     let workers = std::thread::available_parallelism().map_or(1, usize::from);
     let options = [

@@ -247,9 +247,9 @@ pub const STAGES: [Stage; 20] = [
          interrupted updates of models",
         &[Need::Targets(&BARE_TARGETS), Need::Program("z3", "z3")],
         &[
-            Call(linking::no_panic),
             Proofs("--package embedded-safetensors --lib proof"),
             Proofs("--release --package safetensors-slots"),
+            Call(linking::no_panic),
         ],
     ),
     stage(
