@@ -411,8 +411,8 @@ fn writers(place: &Place) -> Vec<(&'static str, [Vec<String>; 2])> {
     all
 }
 
-/// If killed at any time. `split` has a test of its own. By hand, 200 kills of each command: `SUITE_KILLS=200
-/// cargo test --release -p safetensors-host --test command a_kill_leaves`.
+/// If killed at any time. `split` has a test of its own. By hand, 200 kills of each command, as `SECURITY.md`
+/// says.
 #[test]
 fn a_kill_leaves_the_old_output_or_the_new_one() {
     let place = place();
