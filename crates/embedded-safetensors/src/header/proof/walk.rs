@@ -4,25 +4,23 @@ extern crate std;
 
 use super::super::super::grammar::State;
 use super::super::super::text::Utf8;
-use super::super::{HeaderParser, METADATA};
+use super::super::{HeaderParser, METADATA, Signal, Signals};
 use super::language::{Configuration, Failure, Language};
 use crate::dtype::Dtype;
-use crate::error::table::Fault;
 use crate::error::{Error, Field};
 use crate::header::Event;
 use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
-use std::ops::RangeInclusive;
+use std::iter::successors;
+use std::ops::Range;
 use std::string::String;
 use std::vec::Vec;
 
 impl Hash for HeaderParser {
     fn hash<H: Hasher>(&self, hasher: &mut H) {
-        let kinds = [self.state, self.token_kind, self.after_colon].map(|state| state as u8);
-        let bytes = (kinds, self.fields, self.metadata_seen, self.utf8.missing, self.word.as_bytes());
-        let objects = (1..=self.depth).map(|depth| u128::from(self.nesting.is_object(depth)) << depth);
-        (bytes, self.number, self.unicode.0, self.depth, objects.sum::<u128>()).hash(hasher);
+        // The automaton's state distinguishes the others.
+        (self.state as u8, self.word.as_bytes(), self.number, self.unicode.0).hash(hasher);
     }
 }
 
@@ -30,47 +28,66 @@ fn is_in_string(state: State) -> bool {
     matches!(state, State::Text | State::Escape | State::UnicodeDigits | State::LowBackslash | State::LowU)
 }
 
-/// Returns the first string that begins like this, of those that matter in a token.
-fn word(token_kind: State, text: &[u8]) -> Option<&'static [u8]> {
-    let fields = Field::ALL.iter().map(|field| field.name().as_bytes());
-    let dtypes = Dtype::ALL.iter().map(|dtype| dtype.name().as_bytes());
-    let is_longer = |word: &&[u8]| word.starts_with(text);
-    match token_kind {
-        State::Name => Some(METADATA).filter(is_longer),
-        State::Field => fields.into_iter().find(is_longer),
-        State::Dtype => dtypes.into_iter().find(is_longer),
-        _ => None,
+/// Returns the string so far, unless it is too long for a word.
+fn text(parser: &HeaderParser) -> Option<&[u8]> {
+    Some(parser.word.as_bytes()).filter(|text| !text.is_empty() || parser.word.is_empty())
+}
+
+/// Whether a word that matters in the token begins like the string so far.
+fn is_prefix(parser: &HeaderParser) -> bool {
+    let Some(text) = text(parser) else { return false };
+    match parser.token_kind {
+        State::Name => METADATA.starts_with(text),
+        State::Field => Field::ALL.iter().any(|field| field.name().as_bytes().starts_with(text)),
+        _ => Dtype::ALL.iter().any(|dtype| dtype.name().as_bytes().starts_with(text)),
     }
 }
 
-/// Returns a number with as many digits that compares alike with as many digits of the largest number.
-fn like_number(number: u64) -> u64 {
-    let Some(log) = number.checked_ilog10() else { return 0 };
+/// Returns the first and the last number that have as many digits, and compare alike with as many digits of
+/// the largest number. Numbers below 100 are alike to no other.
+fn alike_numbers(number: u64) -> [u64; 2] {
+    let Some(log @ 2..) = number.checked_ilog10() else { return [number; 2] };
     let limit = u64::MAX / 10u64.pow(19 - log);
     match number.cmp(&limit) {
-        Ordering::Less => 10u64.pow(log),
-        Ordering::Equal => limit,
-        Ordering::Greater => limit + 1,
+        Ordering::Less => [10u64.pow(log), limit - 1],
+        Ordering::Equal => [limit; 2],
+        Ordering::Greater => [limit + 1, 10u64.pow(log + 1) - 1],
     }
 }
 
-/// Returns digits of an escape, after a one bit, that may become the same: ASCII, or half a pair.
-fn like_digits(digits: u32) -> u32 {
+/// Returns the first and the last digits of an escape, after a one bit, that may become the same: ASCII, or
+/// half a pair.
+fn alike_digits(digits: u32) -> [u32; 2] {
     match digits {
-        0x1 | 0x10 | 0x1D | 0x100 | 0x1000..=0x1007 => digits,
-        0x11..=0x1F => 0x11,
-        0x1D8..=0x1DB => 0x1D8,
-        0x1DC..=0x1DF => 0x1DC,
-        0x101..=0x1FF => 0x111,
-        0x1D80..=0x1DBF => 0x1D80,
-        0x1DC0..=0x1DFF => 0x1DC0,
-        _ => 0x1111,
+        0x1 | 0x10 | 0x1D | 0x100 | 0x1000..=0x1007 => [digits; 2],
+        0x11..=0x1F => [0x11, 0x1F],
+        0x1D8..=0x1DB => [0x1D8, 0x1DB],
+        0x1DC..=0x1DF => [0x1DC, 0x1DF],
+        0x101..=0x1FF => [0x101, 0x1FF],
+        0x1D80..=0x1DBF => [0x1D80, 0x1DBF],
+        0x1DC0..=0x1DFF => [0x1DC0, 0x1DFF],
+        _ => [0x1008, 0x1FFF],
     }
 }
 
-/// Returns a scanner with the same future. All that its future does not depend on is the other's, and numbers
-/// and strings are reduced to their comparisons.
-pub(super) fn reduced(parser: &HeaderParser, other: &HeaderParser) -> HeaderParser {
+/// Replaces a number or a string by the first of those that are alike, or by the last.
+fn replaced(mut parser: HeaderParser, which: usize) -> HeaderParser {
+    if parser.state == State::Digits {
+        parser.number = alike_numbers(parser.number)[which];
+    }
+    let (half, digits) = (parser.unicode.0 >> 20, parser.unicode.0 & 0xF_FFFF);
+    // In a key of `__metadata__` no digit is replaced.
+    let digits = if parser.token_kind == State::Key { digits } else { alike_digits(digits)[which] };
+    parser.unicode.0 = if half > 0 { [0x400 << 20, 0x7FF << 20][which] | digits } else { digits };
+    if !is_prefix(&parser) {
+        parser.word.clear();
+        if which == 0 { parser.word.rule_out() } else { parser.word.push(b"F32\"") }
+    }
+    parser
+}
+
+/// Returns a scanner with the same future. All that its future does not depend on is the other's.
+fn used(parser: &HeaderParser, other: &HeaderParser) -> HeaderParser {
     let (state, mut new) = (parser.state, other.clone());
     new.state = state;
     new.utf8 = if parser.utf8.is_open() { parser.utf8.clone() } else { Utf8::new() };
@@ -83,107 +100,80 @@ pub(super) fn reduced(parser: &HeaderParser, other: &HeaderParser) -> HeaderPars
     (1..=parser.depth).for_each(|depth| new.nesting.open(depth, parser.nesting.is_object(depth)));
     match state {
         State::AfterKey => new.after_colon = parser.after_colon,
-        State::Digits => new.number = like_number(parser.number),
-        State::LiteralLetters => new.number = parser.number,
-        State::UnicodeDigits | State::LowBackslash | State::LowU => {
-            let half = if parser.unicode.0 >> 20 > 0 { 0x400 << 20 } else { 0 };
-            new.unicode.0 = half | like_digits(parser.unicode.0 & 0xF_FFFF);
-        }
+        State::Digits | State::LiteralLetters => new.number = parser.number,
+        State::UnicodeDigits | State::LowBackslash | State::LowU => new.unicode = parser.unicode.clone(),
         _ => assert!(state.is_row() || is_in_string(state), "no scanner stops in this state"),
     }
     if !state.is_row() {
         new.token_kind = parser.token_kind;
     }
-    let text = parser.word.as_bytes();
-    if is_in_string(state) && (parser.word.is_empty() || !text.is_empty()) {
-        if let Some(word) = word(parser.token_kind, text) {
-            new.word.clear();
-            new.word.push(&word[..text.len()]);
-        }
+    if is_in_string(state) && matches!(parser.token_kind, State::Name | State::Field | State::Dtype) {
+        new.word.clear();
+        if let Some(text) = text(parser) { new.word.push(text) } else { new.word.rule_out() }
     }
     new
 }
 
-/// Returns a scanner at any byte of a header, from which the others take what is left open.
-fn blank() -> HeaderParser {
-    let mut parser = HeaderParser { position: 1000, token: 7, end: 100_000_000, ..HeaderParser::new() };
-    parser.word.rule_out();
-    parser
+/// Returns two scanners at the same byte. The one has read nothing, the other a header up to an error.
+fn others() -> [HeaderParser; 2] {
+    let nested = [r#"{"":"#.repeat(125), "0".into(), "}".repeat(125)].concat();
+    let tensor = r#""dtype":"F64","shape":[18446744073709551615],"data_offsets":[18446744073709551615,1]"#;
+    let read = std::format!(
+        r#"{{"__metadata__":null,"":{{{tensor},"\uD83D\uDE00":{nested}}},"":{{"dtype":"F32\"\0"#
+    );
+    [String::new(), read].map(|text| {
+        let mut parser = HeaderParser::new();
+        let mut bytes = 100_000_000u64.to_le_bytes().into_iter().chain(text.bytes());
+        let has_failed = bytes.any(|byte| feed::<false>(&mut parser, byte).is_err());
+        assert_eq!((has_failed, bytes.next()), (!text.is_empty(), None), "{text}");
+        HeaderParser { position: 10_000, token: 7, ..parser }
+    })
 }
 
-/// As [`blank`], with other values, which would lead elsewhere.
-fn junk() -> HeaderParser {
-    let mut parser = HeaderParser {
-        token_kind: State::Dtype,
-        after_colon: State::FirstItem,
-        dtype: Dtype::F64,
-        fault_at: 3,
-        shape_at: 4,
-        begin_at: 5,
-        number: u64::MAX,
-        elements: u64::MAX,
-        begin: u64::MAX,
-        range_end: 1,
-        fields: 7,
-        metadata_seen: true,
-        depth: 99,
-        fault: Fault::Changed,
-        ..blank()
-    };
-    (1..126).for_each(|depth| parser.nesting.open(depth, true));
-    parser.word.clear();
-    parser.word.push(b"F32\"");
-    parser.unicode.0 = u32::MAX;
-    parser
-}
-
-type Pair = (HeaderParser, Configuration);
+/// The states of both, and whether the scanner's is reduced.
+type Pair = (HeaderParser, Configuration, bool);
 
 /// The pairs, and the bytes that led to each first.
 pub(super) struct Walk<'l> {
     language: &'l Language,
-    blank: HeaderParser,
-    junk: HeaderParser,
+    others: [HeaderParser; 2],
     pairs: Vec<Pair>,
     from: Vec<(usize, u8)>,
     known: HashMap<Pair, usize>,
     /// The pair that was found last.
     last: usize,
     transitions: u64,
+    /// Whether numbers and strings that are replaced take a byte, too.
+    follows: bool,
 }
 
 impl<'l> Walk<'l> {
-    /// Visits all pairs with so many open brackets that can be reached after `path`.
-    pub(super) fn all(
-        language: &'l Language,
-        path: &str,
-        depths: RangeInclusive<u8>,
-    ) -> Result<String, String> {
-        let (blank, junk) = (blank(), junk());
+    /// Visits the pairs along `path`, and all pairs with so many open brackets that can be reached from them.
+    pub(super) fn all(language: &'l Language, path: &str, depths: Range<u8>) -> Result<String, String> {
+        let (others, follows) = (others(), super::bound(true, false));
         let (pairs, from, known) = (Vec::new(), Vec::new(), HashMap::new());
-        let mut walk = Self { language, blank, junk, pairs, from, known, last: 0, transitions: 0 };
-        let mut parser = HeaderParser::new();
-        100_000u64.to_le_bytes().into_iter().try_for_each(|byte| feed(&mut parser, byte)).expect("a length");
-        walk.add((reduced(&parser, &walk.blank), Language::start()), (0, 0));
-        let mut pair = 0;
+        let mut walk = Self { language, others, pairs, from, known, last: 0, transitions: 0, follows };
+        let mut pair = walk.add((walk.others[0].clone(), Language::start(), true), (0, 0));
         for byte in path.bytes() {
+            walk.visit(pair)?;
             pair = walk.step(pair, byte)?.ok_or_else(|| std::format!("{path} is no header"))?;
         }
-        walk.visit(&depths)?;
-        Ok(std::format!("{} pairs, {} transitions", walk.pairs.len(), walk.transitions))
-    }
-
-    /// Visits pairs in the order in which they are found, so that the first difference is at a shortest path.
-    fn visit(&mut self, depths: &RangeInclusive<u8>) -> Result<(), String> {
-        let mut pair = 0;
-        while let Some((_, now)) = self.pairs.get(pair) {
+        // In the order in which they are found, so that the first difference is at a shortest path.
+        pair = 0;
+        while let Some((_, now, _)) = walk.pairs.get(pair) {
             if depths.contains(&now.depth) {
-                self.end(pair)?;
-                (0..=255).try_for_each(|byte| self.step(pair, byte).map(drop))?;
+                walk.visit(pair)?;
             }
             pair += 1;
         }
-        Ok(())
+        let reduced = walk.pairs.iter().filter(|pair| pair.2).count();
+        Ok(std::format!("{pair} pairs, {reduced} of them reduced, {} transitions", walk.transitions))
+    }
+
+    /// Takes every byte from a pair, and the end of the header.
+    fn visit(&mut self, pair: usize) -> Result<(), String> {
+        (0..=255).try_for_each(|byte| self.step(pair, byte).map(drop))?;
+        self.end(pair)
     }
 
     /// Adds a pair, unless it is known. Returns its index.
@@ -199,29 +189,36 @@ impl<'l> Walk<'l> {
         self.last
     }
 
-    /// Returns scanners in the state of a pair: two that differ in all that reduction leaves out, and one
-    /// that was not reduced after the last byte.
-    fn scanners(&self, pair: usize) -> [HeaderParser; 3] {
-        let with_junk = |pair: usize| reduced(&self.pairs[pair].0, &self.junk);
-        let (from, byte) = self.from[pair];
-        let mut last = with_junk(from);
-        if pair > 0 {
-            feed(&mut last, byte).expect("this byte led to the pair");
-        }
-        [self.pairs[pair].0.clone(), with_junk(pair), last]
+    /// Returns a scanner with the same future, which differs from this one in all that does not matter.
+    fn reduced(&self, parser: &HeaderParser, which: usize) -> HeaderParser {
+        used(&replaced(parser.clone(), which), &self.others[which])
+    }
+
+    /// Returns the scanner of a pair, and another one.
+    fn scanners(&self, pair: usize) -> [HeaderParser; 2] {
+        let first = &self.pairs[pair].0;
+        [first.clone(), self.reduced(first, 1)]
     }
 
     /// Takes a byte from a pair. Returns the next pair, or nothing if both fail alike.
     fn step(&mut self, pair: usize, byte: u8) -> Result<Option<usize>, String> {
         self.transitions += 1;
-        let mut after = self.pairs[pair].1.clone();
-        let taken = self.language.take(&mut after, byte);
-        let nexts = self.scanners(pair).map(|parser| take(parser, byte, taken, &self.blank));
-        let why = match nexts {
-            [Ok(next), Ok(second), Ok(third)] if next == second && next == third => {
-                return Ok(next.map(|next| self.add((next, after), (pair, byte))));
+        let (mut after, from) = (self.pairs[pair].1.clone(), (pair, byte));
+        let expected = self.language.take(&mut after, byte);
+        let [first, second] = self.scanners(pair);
+        let why = match (take::<false>(first, byte, expected), take::<true>(second, byte, expected)) {
+            (Ok(None), Ok(None)) => return Ok(None),
+            (Ok(Some(first)), Ok(Some(second))) if self.reduced(&first, 0) == self.reduced(&second, 0) => {
+                let next = self.reduced(&first, 0);
+                if self.pairs[pair].2 && self.follows && matches!(next.state, State::Text | State::Digits) {
+                    let nexts = [first, second].map(|parser| used(&parser, &self.others[0]));
+                    for parser in nexts.into_iter().filter(|parser| *parser != next) {
+                        self.add((parser, after.clone(), false), from);
+                    }
+                }
+                return Ok(Some(self.add((next, after, true), from)));
             }
-            [Err(why), ..] | [_, Err(why), _] | [.., Err(why)] => why,
+            (Err(why), _) | (_, Err(why)) => why,
             _ => "the abstraction is wrong".into(),
         };
         Err(std::format!("{why} after {}, then {byte:#x}", self.path(pair)))
@@ -248,34 +245,29 @@ impl<'l> Walk<'l> {
 
     /// Returns the bytes that lead to a pair, as text.
     fn path(&self, pair: usize) -> String {
-        let (mut path, mut at) = (Vec::new(), pair);
-        while at > 0 {
-            let (from, byte) = self.from[at];
-            path.push(byte);
-            at = from;
-        }
+        let pairs = successors(Some(pair), |at| Some(self.from[*at].0)).take_while(|at| *at > 0);
+        let mut path: Vec<u8> = pairs.map(|at| self.from[at].1).collect();
         path.reverse();
         std::format!("b\"{}\"", path.escape_ascii())
     }
 }
 
-/// Takes a byte, of which the automaton makes `expected`. Returns the next state, or nothing if both fail
+/// Takes a byte, after which the automaton says `expected`. Returns the next state, or nothing if both fail
 /// alike.
-fn take(
+fn take<const IN_CONST: bool>(
     mut parser: HeaderParser,
     byte: u8,
     expected: Result<bool, Failure>,
-    blank: &HeaderParser,
 ) -> Result<Option<HeaderParser>, String> {
     let before = parser.clone();
-    match (feed(&mut parser, byte), expected) {
+    match (feed::<IN_CONST>(&mut parser, byte), expected) {
         (Ok(()), Ok(begins)) => {
             let begun = if begins { before.position } else { before.token };
             let in_token = is_in_string(parser.state) || parser.state == State::Digits;
             if (in_token || begins) && parser.token != begun {
                 return Err(std::format!("the token is at {}, not {begun}", parser.token));
             }
-            Ok(Some(reduced(&parser, blank)))
+            Ok(Some(parser))
         }
         (Err(error), Err(failure)) if is_same(failure, error, &before) => Ok(None),
         (found, expected) => Err(std::format!("{found:?}, not {expected:?} at the byte {}", before.position)),
@@ -288,9 +280,13 @@ fn is_same((code, back): Failure, error: Error, before: &HeaderParser) -> bool {
 }
 
 /// Feeds a byte to the scanner.
-fn feed(parser: &mut HeaderParser, byte: u8) -> Result<(), Error> {
-    let input = [byte];
-    let mut input = &input[..];
-    while parser.next(&mut input)? != Event::NeedInput {}
-    Ok(())
+fn feed<const IN_CONST: bool>(parser: &mut HeaderParser, byte: u8) -> Result<(), Error> {
+    let (mut input, mut run) = (&[byte][..], &[][..]);
+    loop {
+        match parser.advance::<IN_CONST>(&mut input, &mut run, Signals::ALL) {
+            Signal::Failed => return Err(parser.error()),
+            Signal::NeedInput => return Ok(()),
+            _ => {}
+        }
+    }
 }
