@@ -3,57 +3,64 @@
 
 extern crate std;
 
+use super::super::Reading::{Tensors, TensorsByToken};
 use super::super::{HeaderParser, Reading, Signal, Signals};
 use super::language::{Configuration, Language};
 use crate::error::Error;
-use crate::header::{Entries, Item};
+use crate::shape::Shape;
 use crate::tensor::info::TensorInfo;
 use std::format;
+use std::mem::take;
 use std::string::String;
 use std::vec::Vec;
 
 /// The tensors of a header: name, description, and where the name and the first offset are. Then the end of a
 /// valid header, or the error.
-type Report = (Vec<(Vec<u8>, TensorInfo, u64, u32)>, Result<u64, Error>);
+type Report = (Vec<(Vec<u8>, TensorInfo, u32, u32)>, Result<u64, Error>);
 
-/// Reads a header in pieces. If `whole`, canonical entries are recognised.
-fn read(header: &[u8], whole: bool, pieces: &[&[u8]]) -> Report {
-    let (mut name, length) = ([0; 200], (header.len() as u64).to_le_bytes());
-    let (mut entries, mut seen) = (Entries::new(&mut name), Vec::new());
-    if !whole {
-        entries.parser = HeaderParser::of_file(None, Reading::TensorsByToken);
-    }
+/// Reads a header in pieces.
+fn read<const IN_CONST: bool>(header: &[u8], reading: Reading, pieces: &[&[u8]]) -> Report {
+    use Signal::{Dim, HeaderEnd, Metadata, Name, NeedInput, Tensor, TensorEnd};
+    let selected = Signals::of(&[Name, Metadata, Tensor, Signal::Shape, Dim, TensorEnd]);
+    let (mut parser, mut run) = (HeaderParser::of_file(None, reading), &[][..]);
+    let (mut seen, mut name, mut name_at, mut shape) = (Vec::new(), Vec::new(), 0, Shape::SCALAR);
+    let length = (header.len() as u64).to_le_bytes();
     for mut input in [&length[..]].iter().chain(pieces).copied() {
         loop {
-            while let Some(it) = entries.parser.take_entry::<false>(&mut input) {
+            while let Some(it) = parser.take_entry::<IN_CONST>(&mut input) {
                 let info = TensorInfo::checked(it.dtype, it.shape, it.place);
-                seen.push((it.name.to_vec(), info, it.name_at.into(), it.place.begin_at));
+                seen.push((it.name.to_vec(), info, it.name_at, it.place.begin_at));
             }
-            let (name, info, at) = match entries.next(&mut input) {
-                Ok(Item::Tensor(entry)) => (entry.name_bytes().to_vec(), entry.info, entry.at),
-                Ok(Item::HeaderEnd) => return (seen, Ok(entries.position())),
-                Ok(Item::NeedInput) => break,
-                Err(error) => return (seen, Err(error)),
-            };
-            seen.push((name, info, at, entries.parser.extent().begin_at));
+            let signal = parser.advance::<IN_CONST>(&mut input, &mut run, selected);
+            name.extend_from_slice(parser.piece_bytes(signal, run));
+            match signal {
+                Name => {}
+                Metadata => name.clear(),
+                Tensor => name_at = parser.token,
+                Signal::Shape => shape = Shape::SCALAR,
+                Dim => _ = shape.push(parser.number),
+                TensorEnd => seen.push((take(&mut name), parser.info(shape), name_at, parser.begin_at)),
+                HeaderEnd => return (seen, Ok(parser.position())),
+                NeedInput => break,
+                _ => return (seen, Err(parser.error())),
+            }
         }
     }
     panic!("the header ends with its last piece");
 }
 
-/// Compares ways to read a header with the one byte by byte: by token, by entry, and in two pieces.
+/// Compares ways to read a header with the one byte by byte: by token, by entry, in const evaluation, and in
+/// two pieces.
 fn compare(header: &[u8], in_pieces: bool) -> Result<(), String> {
-    let expected = read(header, false, &header.chunks(1).collect::<Vec<_>>());
+    let expected = read::<false>(header, TensorsByToken, &header.chunks(1).collect::<Vec<_>>());
+    let ways = [read::<false>(header, TensorsByToken, &[header]), read::<true>(header, Tensors, &[header])];
     let splits = if in_pieces { 0..header.len() } else { 0..1 };
-    let halves =
-        splits.map(|at| header.split_at(at)).map(|(first, second)| read(header, true, &[first, second]));
-    match core::iter::once(read(header, false, &[header])).chain(halves).find(|found| *found != expected) {
-        None => Ok(()),
-        Some(found) => {
-            let header = header.escape_ascii();
-            Err(format!("{header}: {found:?}, but byte by byte {expected:?}"))
-        }
-    }
+    let halves = splits.map(|at| read::<false>(header, Tensors, &<[_; 2]>::from(header.split_at(at))));
+    let header = header.escape_ascii();
+    ways.into_iter()
+        .chain(halves)
+        .find(|found| *found != expected)
+        .map_or(Ok(()), |found| Err(format!("{header}: {found:?}, but byte by byte {expected:?}")))
 }
 
 /// Compares all headers that so many edits make of this one: a byte replaced, inserted or removed, from a
