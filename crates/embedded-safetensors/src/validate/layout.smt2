@@ -20,7 +20,8 @@
   (or (< b1 b2) (and (= b1 b2) (< e1 e2))))
 
 ; order::InOrder::see, with the range b..e: where it says that there is a misfit, and its other fields.
-; Sorting::append is the same while there is none.
+; Sorting::append is the same while there is none. That each tensor reaches it once and in order, with any
+; number of slots, is not proved: `tests/layout.rs` compares all small layouts with a sorted list.
 (define-fun see_found ((end Int) (found Bool) (b Int)) Bool (or found (not (= b end))))
 (define-fun see_end ((end Int) (found Bool) (b Int) (e Int)) Int (ite (see_found end found b) end e))
 (define-fun see_misfit

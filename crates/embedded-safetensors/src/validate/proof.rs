@@ -56,7 +56,8 @@ fn facts() -> Vec<String> {
         add_see(&mut facts, state, false);
         add_see(&mut facts, state, true);
     });
-    let edges = [0, 1, 3, 4, 8, 1 << 32, MAX / 64, MAX / 64 + 1, MAX / 6, MAX / 4 + 1, MAX];
+    let overflows = [4, 6, 8, 16, 32, 64].map(|bits| [MAX / bits, MAX / bits + 1]);
+    let edges = [&[0, 1, 3, 4, 8, 1 << 32, MAX], overflows.as_flattened()].concat();
     with_all(&edges, |[elements, begin]| {
         for (dtype, after) in Dtype::ALL.iter().flat_map(|dtype| [0, 1, MAX].map(|after| (*dtype, after))) {
             let bits = dtype.bits();
