@@ -42,19 +42,20 @@ impl<F: NorFlash> Slots<'_, F> {
 
     #[inline(never)]
     async fn begin(&mut self, offer: &Offer) -> Result<(), SlotError<F::Error>> {
-        let state = &self.journal.state;
-        match state.phase() {
-            _ if !self.is_started => return Err(SlotError::NotStarted),
-            None => {}
-            Some(Phase::Arriving(_)) if state.is_next(offer) => return Ok(()),
-            Some(Phase::Arriving(_)) => return Err(SlotError::OtherModel),
-            phase => return Err(SlotError::Phase(phase)),
-        }
         match self.confirmed() {
+            _ if !self.is_started => return Err(SlotError::NotStarted),
+            // Also while another one arrives: an old offer is no reason to abandon that one.
             Some(model) if offer.counter < model.counter => {
                 return Err(SlotError::Rollback(offer.counter, model.counter));
             }
             _ => {}
+        }
+        let state = &self.journal.state;
+        match state.phase() {
+            None => {}
+            Some(Phase::Arriving(_)) if state.is_next(offer) => return Ok(()),
+            Some(Phase::Arriving(_)) => return Err(SlotError::OtherModel),
+            phase => return Err(SlotError::Phase(phase)),
         }
         let (_, slot_len) = self.layout.split(low_u32(F::ERASE_SIZE));
         if offer.len > slot_len {

@@ -76,6 +76,7 @@ fn files_that_are_not_as_offered_are_refused() {
     assert_eq!(verify(&mut slots, &offer), Err(SlotError::Phase(Some(arrived)).into()));
     assert_eq!(slots.push(&[file[len - 1], 0]), Err(SlotError::Surplus));
     assert_eq!(slots.receive(&super::device::offer(4)), Err(SlotError::OtherModel));
+    assert_eq!(slots.receive(&super::device::offer(0)), Err(SlotError::Rollback(0, 1)));
     slots.abandon().expect("a valid journal");
     let text = b"\x02\0\0\0\0\0\0\0{]";
     let offer = signed(7, DEVICE, 9, text);
