@@ -3,7 +3,7 @@
 use super::VERSION;
 use crate::process::Run;
 use crate::toolchain::own_cargo;
-use crate::workspace::{read, write};
+use crate::workspace::{read, root, text, write};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 /// offer these beside another one.
 const PRINT: &str = "find . -type f -regextype egrep \
     -iregex '.*/(licen|copy|notice)[^/]*(/[^/]*)?' ! -iname '*apache*' ! -iname '*gpl*' ! -name '*.rs' \
-    | LC_ALL=C sort | xargs -r awk 1 | grep '' || cat *APACHE*";
+    | LC_ALL=C sort | xargs -r awk 1 | grep '' || cat *APACHE* 2> /dev/null || true";
 
 /// Writes two files into a directory: `LICENSE-OTHERS` has the licences of the crates from the registry that
 /// are linked into a package, `LICENSE-RUST.html` those of Rust's library.
@@ -22,6 +22,10 @@ pub fn notices(package: &Path, into: &Path) -> Result<(), String> {
         let name = format!("{} v{}", word(&package, "name"), word(&package, "version"));
         let folder = Path::new(word(&package, "manifest_path")).with_file_name("");
         match Run::new("sh").args(["-c", PRINT]).dir(&folder).stdout()? {
+            // Without a file: the text of this licence is the same for all.
+            none if none.is_empty() && word(&package, "license").contains("Apache-2.0") => {
+                crates.entry(text(&root().join("LICENSE-APACHE"))?).or_default().push(name);
+            }
             none if none.is_empty() => return Err(format!("{name} has no licence")),
             text => crates.entry(text).or_default().push(name),
         }
