@@ -13,14 +13,10 @@ mod remote {
     use super::*;
     modules! { client error exchange file hub location model }
     modules! { options parallel parameters proxy shared url window }
-    use client::Answer;
 }
 
-use embedded_safetensors::{Model, ReadAt};
-use embedded_safetensors_macros::blocking as form;
 use http::{HeaderMap, HeaderValue};
 use libfuzzer_sys::fuzz_target;
-use remote::parallel::{Mutex as Lock, open_all};
 use remote::{client::*, error::*, exchange::*, file::*, hub::*, model::*, options::*, shared::*, *};
 use safetensors_files::shards::ShardLimits;
 use std::sync::Mutex;

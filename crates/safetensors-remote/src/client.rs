@@ -1,6 +1,6 @@
 //! A client: the options and the connections.
 
-use super::{Body, Transport, form};
+use super::{Body, Transport};
 use crate::error::{RemoteError, RemoteErrorKind};
 use crate::exchange::fetch::{Fetch, Route, Step};
 use crate::exchange::reply::Reply;
@@ -28,7 +28,6 @@ pub(super) struct Answer {
     pub(super) failures: u32,
 }
 
-#[form]
 impl Client {
     /// Creates a client. Nothing is sent yet.
     ///
@@ -53,9 +52,9 @@ impl Client {
     }
 
     /// Sends requests until one has a reply to read, or none will.
-    pub(super) async fn ask(&self, mut fetch: Fetch<'_>) -> Result<Answer, RemoteError> {
+    pub(super) fn ask(&self, mut fetch: Fetch<'_>) -> Result<Answer, RemoteError> {
         loop {
-            let sent = self.transport().send(&fetch.request(), self.options(), fetch.limit()).await;
+            let sent = self.transport().send(&fetch.request(), self.options(), fetch.limit());
             let (step, body) = match sent {
                 Ok((head, body)) => (fetch.reply(&head), Some(body)),
                 Err(failure) => (fetch.failed(failure), None),
@@ -68,7 +67,7 @@ impl Client {
                 (Step::Done(_) | Step::Send, _) => {}
                 (Step::Wait(delay), body) => {
                     drop(body);
-                    let waited = self.transport().wait(delay).await;
+                    let waited = self.transport().wait(delay);
                     if let Err(failure) = waited {
                         return Err(RemoteError::new(&fetch.into_route().start, failure.kind));
                     }

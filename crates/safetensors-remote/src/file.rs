@@ -1,6 +1,7 @@
 //! A file on a server.
 
-use super::{Answer, Body, Client, form};
+use super::Body;
+use crate::client::{Answer, Client};
 use crate::error::{RemoteError, RemoteErrorKind};
 use crate::exchange::fetch::{Deadline, Fetch, HEADER, Route, Step};
 use crate::exchange::{Failure, Version};
@@ -57,16 +58,15 @@ struct OpenReply {
     open: Open,
 }
 
-#[form]
 impl RemoteFile {
     /// Opens a file at a URL, and reads its header for a validator: a file that ends before its header does,
     /// whose header is longer than the format allows, or that is a web page, is no error.
     ///
     /// # Errors
     /// Those of the server and the connection, [`RemoteErrorKind::HeaderTooLarge`].
-    pub async fn open(client: &Client, url: &Url) -> Result<Self, RemoteError> {
-        let mut file = Self::connect(client, url, HEADER).await?;
-        match file.read_header().await {
+    pub fn open(client: &Client, url: &Url) -> Result<Self, RemoteError> {
+        let mut file = Self::connect(client, url, HEADER)?;
+        match file.read_header() {
             Err(error) if !is_for_a_validator(error.kind()) => return Err(error),
             _ => file.deadline = None,
         }
@@ -75,12 +75,12 @@ impl RemoteFile {
 
     /// Opens any file, and waits for its first bytes. There is a limit for all that is read to its beginning,
     /// which is `what`.
-    pub(super) async fn connect(client: &Client, url: &Url, what: &'static str) -> Result<Self, RemoteError> {
+    pub(super) fn connect(client: &Client, url: &Url, what: &'static str) -> Result<Self, RemoteError> {
         let options = client.options();
         let first = crate::exchange::Span::between(0, options.first_request.max(PREFIX));
         let deadline = Deadline::after(options.header_timeout, what);
         let fetch = Fetch::new(options, Route::new(url.clone()), Some(first), None);
-        let answer = client.ask(fetch.after(0, deadline)).await?;
+        let answer = client.ask(fetch.after(0, deadline))?;
         let (route, version) = (answer.route.clone(), answer.reply.version.clone());
         let mut file = Self::at_start(client.clone(), route, version, answer.reply.has_range);
         file.deadline = deadline;
@@ -89,26 +89,26 @@ impl RemoteFile {
     }
 
     /// Reads the beginning up to the end of the header; of a reply with the range, all that was requested.
-    async fn read_header(&mut self) -> Result<(), RemoteError> {
+    fn read_header(&mut self) -> Result<(), RemoteError> {
         let first = self.client.options().first_request;
         let is_short = self.version.total.is_some_and(|total| total <= first);
         let requested = if self.has_ranges || is_short { first } else { PREFIX };
-        self.read_beginning(requested.max(PREFIX)).await?;
+        self.read_beginning(requested.max(PREFIX))?;
         let end = self.header_end().map_err(|kind| self.error(kind))?;
-        self.read_beginning(end).await?;
+        self.read_beginning(end)?;
         self.check_header()?;
-        self.end_reply(self.beginning.len() as u64).await
+        self.end_reply(self.beginning.len() as u64)
     }
 
     /// Appends to the beginning until it has this many bytes, or the file ends.
-    async fn read_beginning(&mut self, target: u64) -> Result<(), RemoteError> {
+    fn read_beginning(&mut self, target: u64) -> Result<(), RemoteError> {
         loop {
             let len = self.beginning.len() as u64;
             if len >= target {
                 return Ok(());
             }
             self.window.expected = Some(len..target);
-            if !self.fill(len, 1).await? {
+            if !self.fill(len, 1)? {
                 return Ok(());
             }
             let start = usize::try_from(len - self.piece_start).unwrap_or(usize::MAX);
@@ -120,11 +120,11 @@ impl RemoteFile {
     ///
     /// # Errors
     /// [`RemoteErrorKind::TooLarge`]; those of the server and the connection.
-    pub async fn into_text(mut self, limit: u64) -> Result<Vec<u8>, RemoteError> {
+    pub fn into_text(mut self, limit: u64) -> Result<Vec<u8>, RemoteError> {
         if self.version.total.is_some_and(|total| total > limit) {
             return Err(self.error(RemoteErrorKind::TooLarge(limit)));
         }
-        self.read_beginning(limit.saturating_add(1)).await?;
+        self.read_beginning(limit.saturating_add(1))?;
         let len = self.beginning.len() as u64;
         if len > limit {
             Err(self.error(RemoteErrorKind::TooLarge(limit)))
@@ -134,7 +134,7 @@ impl RemoteFile {
     }
 
     /// Makes the piece contain the byte at this offset. Returns false if the file ends before it.
-    async fn fill(&mut self, offset: u64, wanted: u64) -> Result<bool, RemoteError> {
+    fn fill(&mut self, offset: u64, wanted: u64) -> Result<bool, RemoteError> {
         loop {
             if self.in_piece(offset).is_some() {
                 return Ok(true);
@@ -146,13 +146,13 @@ impl RemoteFile {
             let options = self.client.options();
             let plan = self.window.plan((offset, wanted), open, self.has_ranges, &self.version, options);
             match plan {
-                Plan::Continue => self.next_piece().await?,
+                Plan::Continue => self.next_piece()?,
                 Plan::Ask(span) => {
-                    self.end_reply(offset).await?;
+                    self.end_reply(offset)?;
                     let fetch =
                         Fetch::new(self.client.options(), self.route.clone(), span, Some(&self.version));
                     let fetch = fetch.after(self.failures, self.deadline);
-                    let answer = self.client.ask(fetch).await?;
+                    let answer = self.client.ask(fetch)?;
                     self.check_ranges(&answer)?;
                     self.accept(answer);
                 }
@@ -162,16 +162,16 @@ impl RemoteFile {
     }
 
     /// Reads the next piece of the open reply. If the connection is lost, waits before the next request.
-    async fn next_piece(&mut self) -> Result<(), RemoteError> {
+    fn next_piece(&mut self) -> Result<(), RemoteError> {
         let Some(reply) = &mut self.reply else { return Ok(()) };
-        let outcome = reply.body.next(&mut self.piece).await;
+        let outcome = reply.body.next(&mut self.piece);
         let delay = match outcome {
             Ok(len) => self.arrived(len as u64)?,
             Err(failure) => Some(self.lost(failure)?),
         };
         self.check_deadline()?;
         if let Some(delay) = delay {
-            let waited = self.client.transport().wait(delay).await;
+            let waited = self.client.transport().wait(delay);
             waited.map_err(|failure| self.error(failure.kind))?;
         }
         Ok(())
@@ -179,59 +179,57 @@ impl RemoteFile {
 
     /// Before the bytes at this offset are read: drops a reply that cannot have them. After the last byte of
     /// a reply nothing may follow; once its end has come, too, its connection can be used again.
-    async fn end_reply(&mut self, offset: u64) -> Result<(), RemoteError> {
+    fn end_reply(&mut self, offset: u64) -> Result<(), RemoteError> {
         let is_needed = |open: Open| open.end != Some(open.position) && open.position == offset;
         let Some(reply) = self.reply.take_if(|reply| !is_needed(reply.open)) else { return Ok(()) };
         let Open { position, end } = reply.open;
         let mut more = 0;
         if end == Some(position) {
             let limit = TAIL.min(self.client.options().idle_timeout);
-            more = reply.body.surplus(limit).await as u64;
+            more = reply.body.surplus(limit) as u64;
         }
         let (announced, found) = (position, position.saturating_add(more));
         if more == 0 { Ok(()) } else { Err(self.error(RemoteErrorKind::wrong_length(announced, found))) }
     }
 
     /// After the last read: the connection of a reply that has been read to its end can be used again.
-    pub(super) async fn finish(&mut self) -> Result<(), RemoteError> {
+    pub(super) fn finish(&mut self) -> Result<(), RemoteError> {
         self.piece = Vec::new();
-        self.end_reply(u64::MAX).await
+        self.end_reply(u64::MAX)
     }
 
     /// Returns bytes from this offset on, of which so many are wanted: none at the end of the file.
-    pub(super) async fn next_bytes(&mut self, offset: u64, wanted: u64) -> Result<&[u8], RemoteError> {
+    pub(super) fn next_bytes(&mut self, offset: u64, wanted: u64) -> Result<&[u8], RemoteError> {
         if offset >= self.beginning.len() as u64 {
-            self.read_short_file(offset).await?;
+            self.read_short_file(offset)?;
         }
         if offset < self.beginning.len() as u64 {
             let start = usize::try_from(offset).unwrap_or(usize::MAX);
             return Ok(self.beginning.get(start..).unwrap_or(&[]));
         }
-        let is_there = self.fill(offset, wanted).await?;
+        let is_there = self.fill(offset, wanted)?;
         Ok(self.in_piece(offset).filter(|_| is_there).unwrap_or(&[]))
     }
 
     /// Reads at most as many bytes as fit, and returns how many: none at the end of the file.
-    pub(super) async fn read(&mut self, offset: u64, buffer: &mut [u8]) -> Result<usize, RemoteError> {
+    pub(super) fn read(&mut self, offset: u64, buffer: &mut [u8]) -> Result<usize, RemoteError> {
         match buffer.len() {
             0 => Ok(0),
-            len => Ok(copy(buffer, self.next_bytes(offset, len as u64).await?)),
+            len => Ok(copy(buffer, self.next_bytes(offset, len as u64)?)),
         }
     }
 
     /// Reads a file that is short and whose server does not support ranges entirely, unless it ends before
     /// this offset.
-    async fn read_short_file(&mut self, offset: u64) -> Result<(), RemoteError> {
+    fn read_short_file(&mut self, offset: u64) -> Result<(), RemoteError> {
         match self.version.total {
             Some(total) if !self.has_ranges && offset < total && total <= self.client.options().max_whole => {
-                self.read_beginning(total).await
+                self.read_beginning(total)
             }
             _ => Ok(()),
         }
     }
-}
 
-impl RemoteFile {
     /// Returns a second reader of the same version of the file, with a position of its own. Nothing is
     /// requested, and both share the first bytes.
     pub(super) fn another(&self) -> Self {

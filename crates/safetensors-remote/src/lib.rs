@@ -1,9 +1,6 @@
 #![doc = include_str!("../README.md")]
-#![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 
-#[cfg(feature = "async")]
-pub mod asynch;
 mod client;
 mod error;
 mod exchange;
@@ -20,12 +17,8 @@ mod transport;
 mod url;
 mod window;
 
-// What the files import that are compiled for both forms.
-use client::Answer;
-use embedded_safetensors::{Model, ReadAt};
-use embedded_safetensors_macros::blocking as form;
-use parallel::{Mutex as Lock, open_all};
 use safetensors_files::shards::ShardLimits;
+// The fuzz target `replies` has another transport.
 use transport::blocking::{Body, Transport};
 
 pub use client::Client;

@@ -1,16 +1,18 @@
 //! A model on a server, in one file or several.
 
-use super::file::SLOTS;
-use super::{Client, Model, RemoteFile, SharedFile, form, open_all};
+use crate::client::Client;
 use crate::error::{RemoteError, RemoteErrorKind};
 use crate::exchange::fetch::{CONFIG, INDEX};
+use crate::file::{RemoteFile, SLOTS};
 use crate::hub::CANDIDATES;
 use crate::location::{HubFile, Location, MAIN};
+use crate::parallel::open_all;
 use crate::parameters::{Entry, Parameters, Quantization};
+use crate::shared::SharedFile;
 use crate::url::Url;
-use embedded_safetensors::ReadError;
 use embedded_safetensors::index::OwnedIndex;
 use embedded_safetensors::validate::SortSlot;
+use embedded_safetensors::{Model, ReadError};
 use safetensors_files::shards::ShardIndex;
 use std::fmt;
 use std::ops::Range;
@@ -44,7 +46,6 @@ pub struct ModelFile {
     index: OwnedIndex,
 }
 
-#[form]
 impl Client {
     /// Opens the file of a location: of a model of the Hub without a path the first of
     /// [`CANDIDATES`](crate::CANDIDATES) that exists. It may be an index, and its header may be invalid, as
@@ -53,9 +54,9 @@ impl Client {
     ///
     /// # Errors
     /// [`RemoteErrorKind::Offline`], [`RemoteErrorKind::NoModel`]; those of the server and the connection.
-    pub async fn find(&self, location: &Location) -> Result<RemoteFile, RemoteError> {
+    pub fn find(&self, location: &Location) -> Result<RemoteFile, RemoteError> {
         let file = match location {
-            Location::Url(url) => return self.open(url).await,
+            Location::Url(url) => return self.open(url),
             Location::Hub(file) => file,
         };
         let error = |kind| RemoteError::new(location, kind);
@@ -63,10 +64,10 @@ impl Client {
             return Err(error(RemoteErrorKind::Offline));
         }
         if let Some(path) = file.path() {
-            return self.open(&self.on_hub(file, path)?).await;
+            return self.open(&self.on_hub(file, path)?);
         }
         for name in CANDIDATES {
-            match self.open(&self.on_hub(file, name)?).await {
+            match self.open(&self.on_hub(file, name)?) {
                 Err(missing) if missing.is_missing() => {}
                 outcome => return outcome,
             }
@@ -75,10 +76,10 @@ impl Client {
         Err(error(RemoteErrorKind::NoModel { tried: CANDIDATES.to_vec(), revision }))
     }
 
-    async fn open(&self, url: &Url) -> Result<RemoteFile, RemoteError> {
+    fn open(&self, url: &Url) -> Result<RemoteFile, RemoteError> {
         match is_index(url) {
-            true => RemoteFile::connect(self, url, INDEX).await,
-            false => RemoteFile::open(self, url).await,
+            true => RemoteFile::connect(self, url, INDEX),
+            false => RemoteFile::open(self, url),
         }
     }
 
@@ -94,48 +95,47 @@ impl Client {
     ///
     /// # Errors
     /// [`RemoteErrorKind::Config`], [`RemoteErrorKind::TooLarge`]; those of the server and the connection.
-    pub async fn config(&self, file: &Url) -> Result<Option<serde_json::Value>, RemoteError> {
+    pub fn config(&self, file: &Url) -> Result<Option<serde_json::Value>, RemoteError> {
         let url = file.sibling("config.json");
-        let file = match RemoteFile::connect(self, &url, CONFIG).await {
+        let file = match RemoteFile::connect(self, &url, CONFIG) {
             Err(error) if error.is_missing() => return Ok(None),
             outcome => outcome?,
         };
-        let text = file.into_text(MAX_CONFIG).await?;
+        let text = file.into_text(MAX_CONFIG)?;
         let invalid =
             |error: serde_json::Error| RemoteError::new(&url, RemoteErrorKind::Config(error.to_string()));
         serde_json::from_slice(&text).map(Some).map_err(invalid)
     }
 }
 
-#[form]
 impl RemoteModel {
     /// Opens a model at a location. The cache of the Hub is not looked into: see
     /// [`Hub::cached`](crate::Hub::cached).
     ///
     /// # Errors
     /// Those of [`Client::find`] and [`of`](Self::of).
-    pub async fn open(client: &Client, location: &Location) -> Result<Self, RemoteError> {
-        Self::of(client, client.find(location).await?).await
+    pub fn open(client: &Client, location: &Location) -> Result<Self, RemoteError> {
+        Self::of(client, client.find(location)?)
     }
 
     /// Opens the model of a file that [`Client::find`] has opened: reads an index, and opens its files.
     ///
     /// # Errors
     /// Errors of the header or the index; those of the server and the connection.
-    pub async fn of(client: &Client, file: RemoteFile) -> Result<Self, RemoteError> {
+    pub fn of(client: &Client, file: RemoteFile) -> Result<Self, RemoteError> {
         let (client, url) = (client.clone(), file.url().clone());
         if !is_index(&url) {
             let name = url.path().rsplit('/').next().unwrap_or("").to_owned();
             let files = vec![ModelFile::of(file, name)?];
             return Ok(Self { client, url, index: None, index_text: None, files });
         }
-        let text = file.into_text(client.options().max_index).await?;
+        let text = file.into_text(client.options().max_index)?;
         let invalid = |kind| RemoteError::new(&url, RemoteErrorKind::Index(kind));
         let index = ShardIndex::read(&text[..], &crate::LIMITS);
         let index = index.map_err(|error| invalid(error.into_kind()))?;
         // Reading the index has checked that the names are safe.
         let shards = index.shards().map(|name| (url.sibling(name), name.to_owned())).collect();
-        let files = open_all(&client, shards).await;
+        let files = open_all(&client, shards);
         // A shard that does not exist is an error of the index.
         let files = files.map_err(|error| match error.shard().filter(|_| error.is_missing()) {
             Some(shard) => invalid(index.missing(shard)),
@@ -150,15 +150,14 @@ impl RemoteModel {
     ///
     /// # Errors
     /// Those of [`Client::config`].
-    pub async fn config(&self) -> Result<Option<serde_json::Value>, RemoteError> {
-        self.client.config(&self.url).await
+    pub fn config(&self) -> Result<Option<serde_json::Value>, RemoteError> {
+        self.client.config(&self.url)
     }
 }
 
-#[form]
 impl ModelFile {
-    pub(super) async fn open(client: Client, url: Url, name: String) -> Result<Self, RemoteError> {
-        Self::of(RemoteFile::open(&client, &url).await?, name)
+    pub(super) fn open(client: Client, url: Url, name: String) -> Result<Self, RemoteError> {
+        Self::of(RemoteFile::open(&client, &url)?, name)
     }
 
     fn of(file: RemoteFile, name: String) -> Result<Self, RemoteError> {
@@ -178,7 +177,7 @@ impl ModelFile {
     ///
     /// *Memory*: the tensor, on the heap. Nothing is allocated for bytes that have not arrived, but for the
     /// next 64 KiB.
-    pub async fn read(&self, name: &str) -> Result<Option<Vec<u8>>, RemoteError> {
+    pub fn read(&self, name: &str) -> Result<Option<Vec<u8>>, RemoteError> {
         let Some(range) = self.range_of(name) else { return Ok(None) };
         let mut bytes = Vec::new();
         loop {
@@ -193,7 +192,7 @@ impl ModelFile {
             }
             bytes.resize(len + wanted, 0);
             let free = bytes.get_mut(len..).unwrap_or_default();
-            let read = self.file.read(offset, free, Some(range.end)).await?;
+            let read = self.file.read(offset, free, Some(range.end))?;
             if read == 0 {
                 return error(RemoteErrorKind::wrong_length(range.end, offset));
             }
@@ -207,13 +206,11 @@ impl ModelFile {
     ///
     /// # Errors
     /// None: the header has been validated.
-    pub async fn model(&self) -> Result<Model<&SharedFile>, ReadError<RemoteError>> {
+    pub fn model(&self) -> Result<Model<&SharedFile>, ReadError<RemoteError>> {
         let mut slots = [SortSlot::EMPTY; SLOTS];
-        Model::open_unordered(&self.file, &mut slots, &mut [0; WINDOW]).await
+        Model::open_unordered(&self.file, &mut slots, &mut [0; WINDOW])
     }
-}
 
-impl ModelFile {
     /// Returns the name of the file: of a shard, as in the index.
     pub fn name(&self) -> &str {
         &self.name

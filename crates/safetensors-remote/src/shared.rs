@@ -1,10 +1,10 @@
 //! A file on a server that several readers share.
 
-use super::file::copy;
-use super::{Lock, ReadAt, RemoteFile, form};
 use crate::error::RemoteError;
+use crate::file::{RemoteFile, copy};
 use crate::parallel::Mutex;
 use crate::window::{GAP, Stretch, stretches};
+use embedded_safetensors::ReadAt;
 use embedded_safetensors::io::FileLen;
 use std::fmt;
 use std::ops::Range;
@@ -18,7 +18,7 @@ const LANES: usize = 32;
 const KEPT: usize = 4 << 20;
 
 /// A file on a server whose header is in memory, and which is read through a shared reference: while its
-/// index is borrowed, and by several threads or tasks.
+/// index is borrowed, and by several threads.
 ///
 /// A read that continues an earlier one, up to 64 KiB after its end, comes from its open reply. Each thread
 /// that reads in order gets a reply of its own. A reply ends
@@ -31,15 +31,11 @@ const KEPT: usize = 4 << 20;
 ///
 /// *Memory*: the header; 64 KiB for each thread; for announced small tensors at most 8 MiB, and 4 MiB after
 /// the last of them has been read.
-///
-/// # Cancel safety
-/// A future of a read may be dropped: the read has then not been made, and the bytes that have come are not
-/// lost.
 pub struct SharedFile {
     /// The file as it was opened, which reads nothing.
     opened: RemoteFile,
     /// The reader of a file on a server without ranges, which can only be read in sequence.
-    first: Lock<RemoteFile>,
+    first: Mutex<RemoteFile>,
     len_by_header: u64,
     lanes: Mutex<Vec<Lane>>,
     /// Tensors that were announced, and the reader of small ones.
@@ -53,13 +49,13 @@ struct Lane {
     end: u64,
 }
 
-/// A reader in use. It is put back, also if the future of a read is dropped.
+/// A reader in use, which is put back.
 struct Taken<'f> {
     lanes: &'f Mutex<Vec<Lane>>,
     lane: Option<Lane>,
 }
 
-type Shared = Arc<Lock<Run>>;
+type Shared = Arc<Mutex<Run>>;
 
 /// Reads small tensors that follow each other, and keeps the last bytes.
 struct Run {
@@ -70,19 +66,18 @@ struct Run {
     kept: Vec<u8>,
 }
 
-#[form]
 impl SharedFile {
     /// Reads bytes from this offset on, at most as many as fit, and returns how many: none at the end of the
     /// file. If the bytes up to `end` are going to be read in order, one request does for all of them.
     ///
     /// # Errors
     /// Those of the server and the connection.
-    pub async fn read(&self, offset: u64, buffer: &mut [u8], end: Option<u64>) -> Result<usize, RemoteError> {
+    pub fn read(&self, offset: u64, buffer: &mut [u8], end: Option<u64>) -> Result<usize, RemoteError> {
         let left = self.opened.len().map_or(u64::MAX, |len| len.saturating_sub(offset));
         let wanted = buffer.len().min(usize::try_from(left).unwrap_or(usize::MAX));
         let buffer = buffer.get_mut(..wanted).unwrap_or_default();
         if !self.opened.has_ranges() || buffer.is_empty() {
-            return self.first.lock().await.read(offset, buffer).await;
+            return self.first.lock().read(offset, buffer);
         }
         let known = usize::try_from(offset).ok().and_then(|offset| self.opened.beginning().get(offset..));
         if let Some(known) = known.filter(|known| !known.is_empty()) {
@@ -90,20 +85,15 @@ impl SharedFile {
         }
         let (run, announced) = self.announced(offset);
         if let Some(run) = run {
-            if let Some(read) = run.lock().await.read(offset, buffer).await? {
+            if let Some(read) = run.lock().read(offset, buffer)? {
                 return Ok(read);
             }
         }
-        self.read_alone(offset, buffer, end.or(announced)).await
+        self.read_alone(offset, buffer, end.or(announced))
     }
 
     /// Reads from a reply that no other thread uses.
-    async fn read_alone(
-        &self,
-        offset: u64,
-        buffer: &mut [u8],
-        end: Option<u64>,
-    ) -> Result<usize, RemoteError> {
+    fn read_alone(&self, offset: u64, buffer: &mut [u8], end: Option<u64>) -> Result<usize, RemoteError> {
         let end = end.filter(|&end| end > offset).map_or(u64::MAX, |end| end.min(self.len_by_header));
         let mut taken = self.take(offset, end);
         let Some(lane) = &mut taken.lane else { return Ok(0) };
@@ -111,23 +101,21 @@ impl SharedFile {
             (lane.next, lane.end) = (offset, end);
             lane.file.expect(if end == u64::MAX { 0..0 } else { offset..end });
         }
-        let read = lane.file.read(offset, buffer).await;
+        let read = lane.file.read(offset, buffer);
         match read {
             Ok(read) => lane.next = offset + read as u64,
             Err(_) => taken.lane = None,
         }
         read
     }
-}
 
-impl SharedFile {
     /// Shares a file.
     pub fn new(file: RemoteFile) -> Self {
         let opened = file.another();
         let len = opened.len().or_else(|| opened.len_by_header().ok());
         let len_by_header = len.unwrap_or(opened.beginning().len() as u64);
         let (lanes, announced) = (Mutex::new(Vec::new()), Mutex::new(Vec::new()));
-        Self { opened, first: Lock::new(file), len_by_header, lanes, announced }
+        Self { opened, first: Mutex::new(file), len_by_header, lanes, announced }
     }
 
     /// Returns the file as it was opened: its URL, its header, its length.
@@ -154,7 +142,7 @@ impl SharedFile {
         let at = all.partition_point(|(stretch, _)| stretch.range.end <= offset);
         match all.get_mut(at) {
             Some((Stretch { range, is_small: true }, run)) if range.contains(&offset) => {
-                let new = || Arc::new(Lock::new(Run::new(self.opened.another(), range.clone())));
+                let new = || Arc::new(Mutex::new(Run::new(self.opened.another(), range.clone())));
                 (Some(run.get_or_insert_with(new).clone()), None)
             }
             Some((stretch, _)) if stretch.range.contains(&offset) => (None, Some(stretch.range.end)),
@@ -226,13 +214,10 @@ impl Run {
             self.start += surplus as u64;
         }
     }
-}
 
-#[form]
-impl Run {
     /// Reads bytes as [`SharedFile::read`] does. Returns `None` if the offset is far from the others: before
     /// the bytes that are kept, or too far after them.
-    async fn read(&mut self, offset: u64, buffer: &mut [u8]) -> Result<Option<usize>, RemoteError> {
+    fn read(&mut self, offset: u64, buffer: &mut [u8]) -> Result<Option<usize>, RemoteError> {
         if offset < self.start {
             return Ok(None);
         }
@@ -243,7 +228,7 @@ impl Run {
             if offset - self.next() > KEPT as u64 {
                 return Ok(None);
             }
-            match self.file.next_bytes(self.next(), self.end - self.next()).await {
+            match self.file.next_bytes(self.next(), self.end - self.next()) {
                 Ok([]) => return Ok(Some(0)),
                 Ok(found) => self.kept.extend_from_slice(found),
                 Err(error) => {
@@ -255,7 +240,7 @@ impl Run {
             self.forget(2 * KEPT);
         }
         if self.next() == self.end {
-            self.file.finish().await?;
+            self.file.finish()?;
         }
         let read = copy(buffer, self.kept(offset));
         if offset + read as u64 == self.end {
@@ -265,15 +250,14 @@ impl Run {
     }
 }
 
-#[form]
 impl ReadAt for &SharedFile {
     type Error = RemoteError;
 
-    async fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> Result<usize, RemoteError> {
-        self.read(offset, buffer, None).await
+    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> Result<usize, RemoteError> {
+        self.read(offset, buffer, None)
     }
 
-    async fn file_len(&mut self) -> Result<FileLen, RemoteError> {
+    fn file_len(&mut self) -> Result<FileLen, RemoteError> {
         Ok(self.opened.len().map_or(FileLen::Unknown, FileLen::Exactly))
     }
 }

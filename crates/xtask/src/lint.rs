@@ -73,9 +73,7 @@ pub fn ports() -> Outcome {
     // The build script of a dependency calls a C compiler, but nothing that is checked needs what it makes.
     let check = check.env("CC", "true").env("AR", "true");
     tally.check("Windows and macOS", check.capture().map(drop));
-    for packages in
-        [libraries, "-p embedded-safetensors --all-features", "-p safetensors-remote --all-features"]
-    {
+    for packages in [libraries, "-p embedded-safetensors --all-features", "-p safetensors-remote"] {
         let target = workspace::target_dir().join("oldest-rust");
         let check = Run::new("cargo").args([&format!("+{OLDEST}"), "check", "--locked", "--quiet"]);
         let check = check.words(packages).env("CARGO_TARGET_DIR", target);

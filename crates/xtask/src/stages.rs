@@ -152,7 +152,7 @@ pub const STAGES: [Stage; 20] = [
             Share("--package xtask"),
             Share(
                 "--workspace --exclude xtask --exclude verification --exclude support \
-                 --features embedded-safetensors/defmt,safetensors-remote/async",
+                 --features embedded-safetensors/defmt",
             ),
         ],
     ),
@@ -181,7 +181,6 @@ pub const STAGES: [Stage; 20] = [
             Deny("--manifest-path crates/safetensors-c/Cargo.toml"),
             Clippy("-p verification --features std,oracle,bench"),
             Clippy("-p embedded-safetensors --all-features"),
-            Clippy("-p safetensors-remote --all-features"),
             Clippy("-p safetensors-host --features chips"),
             Call(lint::other_packages),
         ],

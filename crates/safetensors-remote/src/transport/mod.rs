@@ -1,7 +1,5 @@
-//! The two transports. Each sends a request, and reads a body piece by piece; neither decides anything.
+//! The transport: sends a request, and reads a body piece by piece. It decides nothing.
 
-#[cfg(feature = "async")]
-pub(crate) mod asynchronous;
 pub(crate) mod blocking;
 mod head;
 

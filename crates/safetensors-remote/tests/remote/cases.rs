@@ -2,6 +2,7 @@
 
 mod rows;
 
+use crate::act::act;
 use crate::server::{File, Request, Server, Wire};
 use safetensors_remote::{Hub, Options, RemoteError};
 use std::io;
@@ -29,26 +30,6 @@ pub struct Seen {
     pub has_config: bool,
 }
 
-/// Calls both forms with equal outcomes, and returns one of them.
-pub fn look(options: Options, location: &str) -> Result<Seen, RemoteError> {
-    let seen = crate::blocking::look(options.clone(), location);
-    #[cfg(feature = "async")]
-    {
-        let other = run(crate::asynchronous::look(options, location));
-        let texts = [&seen, &other].map(|seen| seen.as_ref().map_err(ToString::to_string));
-        assert_eq!(texts[0], texts[1]);
-    }
-    seen
-}
-
-#[cfg(feature = "async")]
-pub fn run<T>(future: impl Future<Output = T>) -> T {
-    tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(future)
-}
-
-/// How often [`look`] opens a model.
-pub const FORMS: usize = if cfg!(feature = "async") { 2 } else { 1 };
-
 type Serve = Arc<dyn Fn(&File, &Request, &mut Wire) -> io::Result<()> + Send + Sync>;
 
 /// One behaviour.
@@ -63,7 +44,6 @@ pub struct Row {
     requests: usize,
     /// The most bytes that the server may have sent.
     bytes: u64,
-    /// The connections of the blocking form; the other one may open one while it puts another one aside.
     connections: Option<usize>,
     check: fn(&Server),
 }
@@ -134,13 +114,7 @@ impl Row {
     }
 
     /// Compares what happened with this line.
-    fn judge(
-        &self,
-        is_blocking: bool,
-        server: &Server,
-        outcome: &Result<(), RemoteError>,
-        took: Duration,
-    ) -> Option<String> {
+    fn judge(&self, server: &Server, outcome: &Result<(), RemoteError>, took: Duration) -> Option<String> {
         let text = outcome.as_ref().err().map(ToString::to_string);
         let is_expected = match (&text, self.error) {
             (None, None) => true,
@@ -154,8 +128,7 @@ impl Row {
         };
         let (requests, sent) = (server.requests().len(), server.sent());
         let is_good = is_expected && requests == self.requests && sent <= self.bytes && took < LONGEST;
-        let is_good =
-            is_good && (!is_blocking || self.connections.is_none_or(|it| it == server.connections()));
+        let is_good = is_good && self.connections.is_none_or(|it| it == server.connections());
         let checked = catch_unwind(AssertUnwindSafe(|| (self.check)(server))).is_ok();
         let report = || format!("{}: {text:?}, {requests} requests, {sent} bytes, {took:?}", self.name);
         (!is_good || !checked).then(report)
@@ -165,13 +138,13 @@ impl Row {
 /// No behaviour may keep a client for longer.
 const LONGEST: Duration = Duration::from_secs(20);
 
-/// Takes the steps of all lines with a client of one form.
-fn try_all(is_blocking: bool, act: impl Fn(Options, &str, &[Step], &File) -> Result<(), RemoteError> + Sync) {
+#[test]
+fn the_client_copes_with_every_server() {
     let try_row = |row: &Row| {
         let server = row.start();
         let begun = Instant::now();
         let outcome = act(row.options(&server), &server.url("/m"), &row.steps, &row.file);
-        row.judge(is_blocking, &server, &outcome, begun.elapsed())
+        row.judge(&server, &outcome, begun.elapsed())
     };
     let mut wrong = Vec::new();
     // Many only wait.
@@ -196,15 +169,4 @@ pub fn options() -> Options {
         hub: Hub { endpoint: "http://127.0.0.9:1".into(), ..Hub::default() },
         ..Options::new()
     }
-}
-
-#[test]
-fn blocking_client_copes_with_every_server() {
-    try_all(true, crate::blocking::act);
-}
-
-#[cfg(feature = "async")]
-#[test]
-fn asynchronous_client_copes_with_every_server() {
-    try_all(false, |options, url, steps, file| run(crate::asynchronous::act(options, url, steps, file)));
 }

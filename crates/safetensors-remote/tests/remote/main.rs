@@ -1,10 +1,6 @@
 //! Reads models from servers on loopback that behave well, badly, or as told by a line of a table.
 
-#[cfg(feature = "async")]
-mod asynchronous;
-mod blocking;
-#[cfg(feature = "async")]
-mod cancel;
+mod act;
 mod cases;
 mod environment;
 mod hub;
