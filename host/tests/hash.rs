@@ -379,6 +379,10 @@ fn misspelled_sums_and_bad_models_are_reported() {
         place.run(["hash", option, "bad"]).is(1, "", &bad);
         assert_eq!(place.run(["hash", option, "gone"]).code, Some(2));
     }
+    let signed = file("{\"__metadata__\":{\"c2pa:manifest\":\"AAAA\"}}", b"");
+    let why = "signed: contains a C2PA manifest, which an embedded sum would make invalid\n";
+    place.put("signed", &signed).run(["hash", "--embed", "signed"]).is(2, "", why);
+    assert_eq!(place.read("signed"), signed);
     assert_eq!(place.run(["hash", "--embed", "upper"]).code, Some(0), "an old sum is replaced");
     place.run(["hash", "--check-embedded", "upper"]).is(0, "upper: ok\n", "");
 }

@@ -47,7 +47,11 @@ fn embedded_sum(context: &Context, path: &Path) -> Result<EmbeddedSum, Error> {
 /// The model is invalid, or cannot be read or written; interruption by the user: the file is unchanged then.
 /// The new file cannot be read again, or has another sum.
 pub fn embed(context: &Context, path: &Path) -> Result<(String, bool, Padding), Error> {
-    let (_, mut padding) = Model::open(context, path)?.without_padding()?;
+    let model = Model::open(context, path)?;
+    if model.metadata().is_some_and(|pairs| pairs.contains_key("c2pa:manifest")) {
+        return Err(Error::about(path, "contains a C2PA manifest, which an embedded sum would make invalid"));
+    }
+    let (_, mut padding) = model.without_padding()?;
     padding.sum = false;
     let mut editor = ModelEditor::open(path)?;
     editor.embed_sum();
