@@ -27,6 +27,9 @@ enum Scheme {
     Q8,
     Q4,
     Mxfp4,
+    Nvfp4,
+    Nvfp4Packed,
+    Fp8,
 }
 
 /// A layout with its tensors and what they mean.
@@ -36,14 +39,14 @@ struct Sample {
     columns: usize,
     group: usize,
     tensors: Vec<Tensor>,
-    /// Each value as a float, without its scale, and its doubled integer.
+    /// Each value as a float, without its scale, and its doubled integer; 512 times the value for FP8.
     exact: Vec<(f32, i64)>,
     /// The scale of each value.
     scales: Vec<f32>,
 }
 
-const SIZES: [(usize, usize, usize); 5] =
-    [(3, 32, 32), (2, 128, 128), (3, 1152, 32), (1, 2176, 64), (2, 0, 32)];
+const SIZES: [(usize, usize, usize); 6] =
+    [(3, 32, 32), (2, 128, 128), (3, 1152, 32), (1, 2176, 64), (2, 96, 16), (2, 0, 32)];
 
 /// Returns samples of each layout.
 fn samples() -> Vec<Sample> {
@@ -68,7 +71,11 @@ fn samples() -> Vec<Sample> {
         }
         samples.push(mxfp4(&mut random, [rows, columns], Dtype::F4, Dtype::F8_E8M0));
         samples.push(mxfp4(&mut random, [rows, columns], Dtype::U8, Dtype::U8));
+        samples.push(nvfp4(&mut random, Scheme::Nvfp4, [rows, columns], Dtype::U8, &[]));
+        samples.push(nvfp4(&mut random, Scheme::Nvfp4Packed, [rows, columns], Dtype::F4, &[1]));
+        samples.push(fp8(&mut random, [rows, columns + 5], Dtype::BF16));
     }
+    samples.push(fp8(&mut random, [130, 200], Dtype::F32));
     samples
 }
 
@@ -187,6 +194,45 @@ fn mxfp4(random: &mut Random, [rows, columns]: [usize; 2], dtype: Dtype, scale: 
     Sample { scheme: Scheme::Mxfp4, rows, columns, group: 32, tensors, exact, scales }
 }
 
+/// Returns numbers of F8_E4M3 that are not NaN, and their values.
+fn e4m3(random: &mut Random, count: usize) -> (Vec<u8>, Vec<f32>) {
+    let bytes = random.bytes(count).into_iter().map(|byte| if byte & 127 == 127 { 0x80 } else { byte });
+    let bytes: Vec<u8> = bytes.collect();
+    let values = bytes.iter().map(|byte| {
+        let (exponent, significand) = (i32::from(byte >> 3 & 15), f32::from(byte & 7));
+        let significand = if exponent == 0 { significand } else { 8.0 + significand };
+        let sign = if byte & 128 == 0 { 1.0 } else { -1.0 };
+        sign * significand * 2f32.powi(exponent.max(1) - 10)
+    });
+    let values = values.collect();
+    (bytes, values)
+}
+
+fn nvfp4(random: &mut Random, scheme: Scheme, dims: [usize; 2], dtype: Dtype, shape: &[u64]) -> Sample {
+    let ([rows, columns], global) = (dims, 0.037f32);
+    let (bytes, values) = e4m3(random, rows * columns / 16);
+    let scale = |value: f32| if scheme == Scheme::Nvfp4 { value * global } else { value / global };
+    let scales = (0..rows * columns).map(|index| scale(values[index / 16])).collect();
+    let mut sample = mxfp4(random, dims, dtype, Dtype::U8);
+    sample.tensors[1] = ("s", Dtype::F8_E4M3, vec![rows as u64, (columns / 16) as u64], bytes);
+    sample.tensors.push(("z", Dtype::F32, shape.to_vec(), global.to_le_bytes().to_vec()));
+    Sample { scheme, group: 16, scales, ..sample }
+}
+
+fn fp8(random: &mut Random, [rows, columns]: [usize; 2], scale: Dtype) -> Sample {
+    let blocks = [rows.div_ceil(128), columns.div_ceil(128)];
+    let (weights, values) = e4m3(random, rows * columns);
+    let (bytes, of_block) = scales(random, scale, blocks[0] * blocks[1]);
+    let block = |index: usize| index / columns / 128 * blocks[1] + index % columns / 128;
+    let scales = (0..rows * columns).map(|index| of_block[block(index)]).collect();
+    let exact = values.into_iter().map(|value| (value, (value * 512.0) as i64)).collect();
+    let tensors = vec![
+        ("w", Dtype::F8_E4M3, vec![rows as u64, columns as u64], weights),
+        ("s", scale, blocks.map(|count| count as u64).to_vec(), bytes),
+    ];
+    Sample { scheme: Scheme::Fp8, rows, columns, group: 128, tensors, exact, scales }
+}
+
 fn find(file: &[u8], name: &str) -> Option<TensorInfo> {
     Model::open(file, &mut [0; 64]).expect("valid").find(name, &mut [0; 64]).expect("readable")
 }
@@ -198,6 +244,9 @@ fn matrix_of(scheme: Scheme, group: u64, file: &[u8]) -> Matrix {
         Scheme::Q8 => Matrix::q8(&weights, &scales, zeros),
         Scheme::Q4 => Matrix::q4(&weights, &scales, zeros, group),
         Scheme::Mxfp4 => Matrix::mxfp4(&weights, &scales),
+        Scheme::Nvfp4 => Matrix::nvfp4(&weights, &scales, &zeros.expect("present")),
+        Scheme::Nvfp4Packed => Matrix::nvfp4_packed(&weights, &scales, &zeros.expect("present")),
+        Scheme::Fp8 => Matrix::fp8(&weights, &scales),
     }
     .expect("found")
 }
@@ -222,8 +271,9 @@ impl Sample {
             let pairs = self.exact[start..].iter().zip(inputs);
             let doubled: i64 = pairs.map(|((_, doubled), input)| doubled * i64::from(*input)).sum();
             let float = match self.scheme {
-                Scheme::Mxfp4 => doubled as f32 * 0.5,
-                _ => (doubled / 2) as f32,
+                Scheme::Q8 | Scheme::Q4 => (doubled / 2) as f32,
+                Scheme::Fp8 => doubled as f32 / 512.0,
+                _ => doubled as f32 * 0.5,
             };
             sum += float * self.scales[start];
         }
@@ -294,6 +344,16 @@ fn a_row_takes_a_read_for_weights_and_one_for_16_groups_of_factors_that_are_not_
     rows.read_row(0, &mut [0.0; 1152]).expect("readable");
     rows.dot(1, &[0; 1152], &mut [0; 576]).expect("readable");
     assert_eq!(storage.counts().reads, 1 + 3 + 3 + 2 + 2);
+
+    // 32 groups, and one read for the global scale.
+    let sample = nvfp4(&mut Random::new(1), Nvfp4, [1, 512], U8, &[]);
+    let file = with_tensors(&sample.tensors);
+    let storage = Storage::new(&file, Plan::default());
+    let mut model = Model::open(&storage, &mut [0; 64]).expect("valid");
+    let mut rows = QuantReader::new(&mut model, &sample.matrix(&file)).expect("tensors match");
+    storage.set_plan(Plan::default());
+    rows.read_row(0, &mut [0.0; 512]).expect("readable");
+    assert_eq!((storage.counts().reads, rows.scales_len()), (1 + 2 + 1, 32 + 4));
 }
 
 #[test]
@@ -305,13 +365,16 @@ fn products_with_the_model_of_the_boards_match_numpy() {
     model.reader(&input).unwrap().values().read_exact(&mut floats).unwrap();
     model.reader(&input_i8).unwrap().values().read_exact(&mut integers).unwrap();
     let mut lines = String::new();
-    for name in ["channel", "tensor", "group", "mx"] {
+    for name in ["channel", "tensor", "group", "mx", "nv", "nv.packed", "fp8"] {
         let part = |part: &str| find(MODEL, &format!("{name}{part}"));
         let (weights, scales) = (part("").unwrap(), part(".scale").unwrap());
         let zeros = part(".zero_point");
         let matrix = match name {
             "group" => Matrix::q4(&weights, &scales, zeros, 32),
             "mx" => Matrix::mxfp4(&weights, &scales),
+            "nv" => Matrix::nvfp4(&weights, &scales, &part(".scale_2").unwrap()),
+            "nv.packed" => Matrix::nvfp4_packed(&weights, &scales, &part(".global_scale").unwrap()),
+            "fp8" => Matrix::fp8(&weights, &scales),
             _ => Matrix::q8(&weights, &scales, zeros),
         };
         let mut rows = QuantReader::new(&mut model, &matrix.unwrap()).expect("tensors match");
@@ -328,6 +391,17 @@ fn products_with_the_model_of_the_boards_match_numpy() {
         }
     }
     assert_eq!(lines, PRODUCTS);
+}
+
+#[test]
+fn nan_weight_makes_its_value_and_the_product_nan() {
+    let tensors = [("w", F8_E4M3, vec![1, 2], vec![0xFF, 0]), ("s", F32, vec![1, 1], vec![0; 4])];
+    let file = with_tensors(&tensors);
+    let mut model = Model::open(&file[..], &mut [0; 64]).expect("valid");
+    let mut rows = QuantReader::new(&mut model, &matrix_of(Fp8, 0, &file)).expect("tensors match");
+    let (mut values, dot) = ([1.0; 2], rows.dot(0, &[0; 2], &mut [0; 2]).expect("readable"));
+    rows.read_row(0, &mut values).expect("readable");
+    assert!(dot.is_nan() && values[0].is_nan() && values[1] == 0.0);
 }
 
 const WAITS: Waits = Waits { before: 1, after: 1 };
@@ -404,13 +478,18 @@ fn error_of(scheme: Scheme, group: u64, tensors: &[(&'static str, Dtype, &[u64])
     (error.kind, names.find(at).expect("the start of a tensor").to_owned())
 }
 
-use Dtype::{BF16, F4, F8_E8M0, F16, F32, F64, I8, I32, U8};
-use QuantRole::{Scale, Weight, ZeroPoint};
-use Scheme::{Mxfp4, Q4, Q8};
+use Dtype::{BF16, F4, F8_E4M3, F8_E5M2, F8_E8M0, F16, F32, F64, I8, I32, U8};
+use QuantRole::{GlobalScale, Scale, Weight, ZeroPoint};
+use Scheme::{Fp8, Mxfp4, Nvfp4, Q4, Q8};
 
 fn dtype(role: QuantRole, found: Dtype, needed: &[Dtype]) -> ErrorKind {
     ErrorKind::QuantDtype { role, found, needed: DtypeSet::of(needed) }
 }
+
+/// Tensors of an NVFP4 matrix.
+const WEIGHTS: (&str, Dtype, &[u64]) = ("w", U8, &[4, 16]);
+const SCALES: (&str, Dtype, &[u64]) = ("s", F8_E4M3, &[4, 2]);
+const GLOBAL: (&str, Dtype, &[u64]) = ("z", F32, &[]);
 
 /// Each row: the layout, the group size, the tensors, the error and the tensor where it is.
 type Mismatch = (Scheme, u64, &'static [(&'static str, Dtype, &'static [u64])], ErrorKind, &'static str);
@@ -463,11 +542,18 @@ fn tensors_that_do_not_match_are_an_error() {
             "z",
         ),
         (Mxfp4, 0, &[("w", U8, &[4, 32]), ("s", F8_E8M0, &[4, 1])], size(Scale, 1, 1, 2), "s"),
-        (Q4, 16, &[("w", U8, &[4, 16]), ("s", F16, &[4, 2])], group(16, 32), "w"),
+        (Q4, 8, &[("w", U8, &[4, 16]), ("s", F16, &[4, 4])], group(8, 32), "w"),
         (Q4, 0, &[("w", U8, &[4, 16]), ("s", F16, &[4, 2])], group(0, 32), "w"),
         (Q4, 96, &[("w", U8, &[4, 48]), ("s", F16, &[4, 1])], group(96, 96), "w"),
         (Q4, 128, &[("w", U8, &[4, 32]), ("s", F16, &[4, 1])], group(128, 64), "w"),
         (Mxfp4, 0, &[("w", F4, &[2, 33]), ("s", F8_E8M0, &[2, 2])], group(32, 33), "w"),
+        (Nvfp4, 0, &[WEIGHTS, ("s", F8_E8M0, &[4, 2]), GLOBAL], dtype(Scale, F8_E8M0, &[F8_E4M3]), "s"),
+        (Nvfp4, 0, &[WEIGHTS, SCALES, ("z", BF16, &[])], dtype(GlobalScale, BF16, &[F32]), "z"),
+        (Nvfp4, 0, &[WEIGHTS, SCALES, ("z", F32, &[4])], size(GlobalScale, 0, 4, 1), "z"),
+        (Nvfp4, 0, &[WEIGHTS, SCALES, ("z", F32, &[1, 1])], rank(GlobalScale, 2, 1), "z"),
+        (Fp8, 0, &[("w", F8_E5M2, &[1, 1]), ("s", F32, &[1, 1])], dtype(Weight, F8_E5M2, &[F8_E4M3]), "w"),
+        (Fp8, 0, &[("w", F8_E4M3, &[129, 1]), ("s", F32, &[1, 1])], size(Scale, 0, 1, 2), "s"),
+        (Fp8, 0, &[("w", F8_E4M3, &[1, 129]), ("s", F32, &[1, 1])], size(Scale, 1, 1, 2), "s"),
     ];
     for (scheme, group, tensors, kind, at) in cases {
         let (found, found_at) = error_of(*scheme, *group, tensors);

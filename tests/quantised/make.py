@@ -10,11 +10,13 @@ import pathlib
 import random
 import struct
 
+import ml_dtypes
 import numpy as np
 
 MODEL = pathlib.Path(__file__).parents[2] / "firmware/app/models/quantised.safetensors"
 PRODUCTS = pathlib.Path(__file__).with_name("products.txt")
 ROWS, COLUMNS, GROUP = 6, 96, 32
+E4M3 = np.arange(256, dtype=np.uint8).view(ml_dtypes.float8_e4m3fn).astype(np.float32)
 F4 = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6, -0.0, -0.5, -1, -1.5, -2, -3, -4, -6], np.float32)
 
 
@@ -59,6 +61,16 @@ def matrices():
     tensors = {"mx": ("F4", packed(weights)), "mx.scale": ("F8_E8M0", exponents.astype(np.uint8))}
     yield "mx", tensors, weights, np.zeros(groups, int), np.float32(2.0) ** (exponents - 127), F4
 
+    groups = (ROWS, COLUMNS // 16)
+    for name, part, factor in ("nv", "scale_2", 0.0021), ("nv.packed", "global_scale", 420):
+        weights, scales, factor = integers(dice, 0, 15, ROWS, COLUMNS), integers(dice, 1, 126, *groups).astype(np.uint8), np.float32(factor)
+        tensors = {name: ("U8", packed(weights)), f"{name}.scale": ("F8_E4M3", scales), f"{name}.{part}": ("F32", factor)}
+        yield name, tensors, weights, np.zeros(groups, int), E4M3[scales] * factor if name == "nv" else E4M3[scales] / factor, F4
+
+    weights, scales = integers(dice, 0, 126, ROWS, COLUMNS) + 128 * integers(dice, 0, 1, ROWS, COLUMNS), floats(dice, np.float32, 1, 1)
+    tensors = {"fp8": ("F8_E4M3", weights.astype(np.uint8)), "fp8.scale": ("F32", scales)}
+    yield "fp8", tensors, weights, np.zeros((ROWS, 1), int), np.repeat(scales, ROWS, axis=0), E4M3
+
 
 def values_of(weights, zeros, scales, table):
     """Returns the values of a row."""
@@ -77,13 +89,14 @@ def product_of_values(values, inputs):
 
 def product_of_integers(weights, zeros, scales, table, inputs):
     """Adds exact integers within each group, and multiplies them by the scale."""
-    exact = (2 * table[weights]).astype(int) if table is not None else weights - np.repeat(zeros, COLUMNS // len(zeros))
+    # All floats of a table are multiples of the smallest.
+    unit = table[table > 0].min() if table is not None else np.float32(1)
+    exact = (table[weights] / unit).astype(int) if table is not None else weights - np.repeat(zeros, COLUMNS // len(zeros))
     total = np.float32(0)
     for group, scale in enumerate(scales.astype(np.float32)):
         part = slice(group * (COLUMNS // len(scales)), (group + 1) * (COLUMNS // len(scales)))
         integer = np.float32(int((exact[part] * inputs[part]).sum()))
-        integer = np.float32(integer * np.float32(0.5)) if table is not None else integer
-        total = np.float32(total + np.float32(integer * scale))
+        total = np.float32(total + np.float32(np.float32(integer * unit) * scale))
     return total
 
 

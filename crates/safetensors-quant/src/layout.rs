@@ -1,6 +1,6 @@
 //! A quantised matrix whose tensors match: where its rows are.
 
-use crate::low_usize;
+use crate::{blocks, low_usize};
 use core::ops::Range;
 use embedded_safetensors::{Dtype, Error, ErrorKind};
 
@@ -14,6 +14,12 @@ pub(crate) enum Scheme {
     Q4,
     /// Floats of 4 bits, with a power of two for each 32 values of a row.
     Mxfp4,
+    /// Floats of 4 bits, with a scale for each 16 values of a row, which is multiplied by that of the matrix.
+    Nvfp4,
+    /// The same, but scales are divided by that of the matrix.
+    Nvfp4Packed,
+    /// Floats of 8 bits, with a scale for each block of 128 rows and 128 columns.
+    Fp8,
 }
 
 /// How weights are stored.
@@ -26,6 +32,8 @@ pub(crate) enum Format {
     Narrow,
     /// Floats of 4 bits, two a byte.
     Floats,
+    /// Floats of 8 bits.
+    WideFloats,
 }
 
 /// A tensor with as many bytes for each row.
@@ -42,6 +50,7 @@ pub(crate) struct Table {
 #[derive(Clone, Copy, Debug)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub(crate) struct Layout {
+    pub(crate) scheme: Scheme,
     pub(crate) format: Format,
     /// The dtype of the scales.
     pub(crate) scale: Dtype,
@@ -53,7 +62,8 @@ pub(crate) struct Layout {
     pub(crate) groups: u64,
     pub(crate) weights: Table,
     pub(crate) scales: Table,
-    pub(crate) zeros: Option<Table>,
+    /// The zero points, or the global scale.
+    pub(crate) third: Option<Table>,
 }
 
 /// Where the scales and zero points are when a row is read: `()` stands for the storage, `&[u8]` for memory.
@@ -81,13 +91,26 @@ mod sealed {
     }
 }
 
+impl Scheme {
+    /// Whether the third tensor is a global scale.
+    pub(crate) const fn has_global_scale(self) -> bool {
+        matches!(self, Self::Nvfp4 | Self::Nvfp4Packed)
+    }
+
+    /// Returns the logarithm of the number of rows that share their scales.
+    pub(crate) const fn row_shift(self) -> u32 {
+        if matches!(self, Self::Fp8) { 7 } else { 0 }
+    }
+}
+
 impl Format {
     pub(crate) const fn of(scheme: Scheme, weights: Dtype) -> Self {
         match (scheme, weights) {
             (Scheme::Q8, Dtype::I8) => Self::Signed,
             (Scheme::Q8, _) => Self::Unsigned,
             (Scheme::Q4, _) => Self::Narrow,
-            (Scheme::Mxfp4, _) => Self::Floats,
+            (Scheme::Fp8, _) => Self::WideFloats,
+            _ => Self::Floats,
         }
     }
 
@@ -146,36 +169,39 @@ impl Layout {
 
     /// Returns the offset in the file of the scale of a group of a row.
     pub(crate) const fn scale_at(&self, row: u64, group: u64) -> u64 {
+        let row = row >> self.scheme.row_shift();
         self.scales.row(row).wrapping_add(group.wrapping_mul(self.scale_len() as u64))
     }
 
     /// Returns how many bytes all scales take.
     pub(crate) const fn scales_len(&self) -> u64 {
-        self.len_of(self.scales, self.scale_len() as u64)
+        self.len_of(self.scales, blocks(self.rows, self.scheme.row_shift()), self.scale_len() as u64)
     }
 
-    /// Returns how many bytes all zero points take.
-    pub(crate) const fn zeros_len(&self) -> u64 {
-        match self.zeros {
-            Some(zeros) => self.len_of(zeros, 1),
+    /// Returns how many bytes all zero points take, or the global scale.
+    pub(crate) const fn third_len(&self) -> u64 {
+        match self.third {
+            Some(_) if self.scheme.has_global_scale() => size_of::<f32>() as u64,
+            Some(zeros) => self.len_of(zeros, self.rows, 1),
             None => 0,
         }
     }
 
-    /// Returns how many bytes a table with elements of this length has. It is a tensor, so nothing can wrap.
-    const fn len_of(&self, table: Table, element: u64) -> u64 {
+    /// Returns how many bytes a table with these rows and elements of this length has. It is a tensor, so
+    /// nothing can wrap.
+    const fn len_of(&self, table: Table, rows: u64, element: u64) -> u64 {
         match table.row_len {
             0 => self.groups.wrapping_mul(element),
-            row_len => self.rows.wrapping_mul(row_len),
+            row_len => rows.wrapping_mul(row_len),
         }
     }
 
-    /// Splits the memory for the scales and the zero points of all rows.
+    /// Splits the memory for the scales and the third tensor.
     ///
     /// # Errors
     /// [`ErrorKind::BufferLength`] when they do not fit.
     pub(crate) fn split<'m>(&self, memory: &'m mut [u8]) -> Result<(&'m mut [u8], &'m mut [u8]), Error> {
-        let (needed, capacity) = (self.scales_len() + self.zeros_len(), memory.len() as u64);
+        let (needed, capacity) = (self.scales_len() + self.third_len(), memory.len() as u64);
         let front = memory.get_mut(..low_usize(needed)).filter(|_| needed <= capacity);
         front
             .and_then(|front| front.split_at_mut_checked(low_usize(self.scales_len())))

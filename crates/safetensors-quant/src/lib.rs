@@ -18,6 +18,11 @@ pub use layout::Scales;
 pub use matrix::Matrix;
 pub use reader::QuantReader;
 
+/// Returns how many blocks of `1 << shift` elements there are, with one that is not full.
+const fn blocks(elements: u64, shift: u32) -> u64 {
+    (elements >> shift) + (elements & ((1 << shift) - 1) != 0) as u64
+}
+
 /// Returns as many of the low bits of a number as a `usize` has.
 #[allow(clippy::cast_possible_truncation)] // lengths of what is in memory
 const fn low_usize(number: u64) -> usize {

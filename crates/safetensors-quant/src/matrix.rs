@@ -1,11 +1,12 @@
 //! The tensors of a quantised matrix, and whether they match.
 
+use crate::blocks;
 use crate::layout::{Format, Layout, Scheme, Table};
 use embedded_safetensors::error::QuantRole;
 use embedded_safetensors::tensor::{DtypeSet, Located, Location};
 use embedded_safetensors::{Dtype, Error, ErrorKind, TensorInfo};
 
-/// The tensors of a quantised matrix: weights, scales and, if there are any, zero points.
+/// The tensors of a quantised matrix: weights, scales and, if there are any, zero points or a global scale.
 ///
 /// Nothing is compared before [`QuantReader::new`](crate::QuantReader::new).
 ///
@@ -18,7 +19,8 @@ pub struct Matrix {
     group: u64,
     weights: Part,
     scales: Part,
-    zeros: Option<Part>,
+    /// The zero points, or the global scale.
+    third: Option<Part>,
 }
 
 /// One of the tensors.
@@ -40,8 +42,10 @@ pub(crate) struct Found {
     pub(crate) len: u64,
 }
 
-/// How many values of an MXFP4 matrix share a scale.
+/// How many values of a row share a scale, by layout.
 const MX_GROUP: u64 = 32;
+const NV_GROUP: u64 = 16;
+const FP8_GROUP: u64 = 128;
 
 impl Matrix {
     /// Names the tensors of a matrix of 8-bit integers, with a scale for the matrix or for each row.
@@ -53,7 +57,7 @@ impl Matrix {
         scales: &impl Located,
         zero_points: Option<TensorInfo>,
     ) -> Result<Self, Error> {
-        Self::new(Scheme::Q8, 0, weights, scales, zero_points)
+        Self::new(Scheme::Q8, 0, weights, scales, zero_points.as_ref())
     }
 
     /// Names the tensors of a matrix of 4-bit integers, with a scale for each `group` values of a row.
@@ -66,7 +70,7 @@ impl Matrix {
         zero_points: Option<TensorInfo>,
         group: u64,
     ) -> Result<Self, Error> {
-        Self::new(Scheme::Q4, group, weights, scales, zero_points)
+        Self::new(Scheme::Q4, group, weights, scales, zero_points.as_ref())
     }
 
     /// Names the tensors of a matrix of 4-bit floats, with a power of two for each 32 values of a row.
@@ -74,7 +78,42 @@ impl Matrix {
     /// # Errors
     /// [`ErrorKind::NotFound`] when a query has not found its tensor.
     pub fn mxfp4(weights: &impl Located, scales: &impl Located) -> Result<Self, Error> {
-        Self::new(Scheme::Mxfp4, MX_GROUP, weights, scales, None)
+        Self::new(Scheme::Mxfp4, MX_GROUP, weights, scales, None::<&TensorInfo>)
+    }
+
+    /// Names the tensors of a matrix of 4-bit floats, with a scale for each 16 values of a row, which is
+    /// multiplied by a global scale: `weight`, `weight_scale` and `weight_scale_2` of Model Optimizer.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotFound`] when a query has not found its tensor.
+    pub fn nvfp4(
+        weights: &impl Located,
+        scales: &impl Located,
+        scale_2: &impl Located,
+    ) -> Result<Self, Error> {
+        Self::new(Scheme::Nvfp4, NV_GROUP, weights, scales, Some(scale_2))
+    }
+
+    /// Names the same tensors as [`nvfp4`](Self::nvfp4), but scales are divided by the global scale:
+    /// `weight_packed`, `weight_scale` and `weight_global_scale` of compressed-tensors.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotFound`] when a query has not found its tensor.
+    pub fn nvfp4_packed(
+        weights: &impl Located,
+        scales: &impl Located,
+        global_scale: &impl Located,
+    ) -> Result<Self, Error> {
+        Self::new(Scheme::Nvfp4Packed, NV_GROUP, weights, scales, Some(global_scale))
+    }
+
+    /// Names the tensors of a matrix of 8-bit floats, with a scale for each block of 128 rows and 128
+    /// columns. The last blocks may be smaller.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotFound`] when a query has not found its tensor.
+    pub fn fp8(weights: &impl Located, scales: &impl Located) -> Result<Self, Error> {
+        Self::new(Scheme::Fp8, FP8_GROUP, weights, scales, None::<&TensorInfo>)
     }
 
     #[inline(always)]
@@ -83,10 +122,10 @@ impl Matrix {
         group: u64,
         weights: &impl Located,
         scales: &impl Located,
-        zeros: Option<TensorInfo>,
+        third: Option<&impl Located>,
     ) -> Result<Self, Error> {
-        let zeros = zeros.as_ref().map(Part::of).transpose()?;
-        Ok(Self { scheme, group, weights: Part::of(weights)?, scales: Part::of(scales)?, zeros })
+        let third = third.map(Part::of).transpose()?;
+        Ok(Self { scheme, group, weights: Part::of(weights)?, scales: Part::of(scales)?, third })
     }
 
     /// Returns where everything is, if the tensors match. `find` looks them up in the model.
@@ -100,25 +139,26 @@ impl Matrix {
         let scheme = self.scheme;
         let weights = self.weights.find(QuantRole::Weight, scheme, Dtype::U8, find)?;
         let scales = self.scales.find(QuantRole::Scale, scheme, weights.dtype, find)?;
-        let zeros = self.zeros.as_ref();
-        let zeros =
-            zeros.map(|part| part.find(QuantRole::ZeroPoint, scheme, weights.dtype, find)).transpose()?;
+        let role = if scheme.has_global_scale() { QuantRole::GlobalScale } else { QuantRole::ZeroPoint };
+        let third = self.third.as_ref();
+        let third = third.map(|part| part.find(role, scheme, weights.dtype, find)).transpose()?;
         let format = Format::of(scheme, weights.dtype);
         let (columns, group) = self.columns(weights.dtype).map_err(|kind| kind.at(weights.start))?;
         let [rows, _] = self.weights.dims;
         // A group is a power of two, or the entire row.
-        let groups = if group == columns { 1 } else { columns >> group.trailing_zeros() };
-        self.check_scales(rows, groups).map_err(|kind| kind.at(scales.start))?;
+        let groups = if group == columns { 1 } else { blocks(columns, group.trailing_zeros()) };
+        self.check_scales(blocks(rows, scheme.row_shift()), groups).map_err(|kind| kind.at(scales.start))?;
         // After the shape of the scales, so that wrong scales are not reported as wrong zero points.
-        let zeros = match (&self.zeros, zeros) {
-            (Some(part), Some(zeros)) => match part.difference(&self.scales) {
-                Some(kind) => return Err(kind.at(zeros.start)),
-                None => Some(part.factors(zeros, groups)),
+        let third = match (&self.third, third) {
+            (Some(part), Some(third)) => match part.difference(role, &self.scales) {
+                Some(kind) => return Err(kind.at(third.start)),
+                None => Some(part.factors(third, groups)),
             },
             _ => None,
         };
         let row_len = if format.is_narrow() { columns >> 1 } else { columns };
         Ok(Layout {
+            scheme,
             format,
             scale: scales.dtype,
             rows,
@@ -127,7 +167,7 @@ impl Matrix {
             groups,
             weights: Table { start: weights.start, row_len },
             scales: self.scales.factors(scales, groups),
-            zeros,
+            third,
         })
     }
 
@@ -138,19 +178,18 @@ impl Matrix {
     fn columns(&self, weights: Dtype) -> Result<(u64, u64), ErrorKind> {
         let [_, stored] = self.weights.dims;
         let in_element = match (self.scheme, weights) {
-            (Scheme::Q8, _) | (_, Dtype::F4) => 1,
+            (Scheme::Q8 | Scheme::Fp8, _) | (_, Dtype::F4) => 1,
             (_, Dtype::I32) => 8,
             _ => 2,
         };
         // Larger only if there are no rows.
         let columns = stored.saturating_mul(in_element);
-        if matches!(self.scheme, Scheme::Q8) {
-            return Ok((columns, columns));
-        }
         let group = self.group;
-        match matches!(group, 32 | 64 | 128) && columns & (group - 1) == 0 {
-            true => Ok((columns, group)),
-            false => Err(ErrorKind::QuantGroup { group, columns }),
+        match self.scheme {
+            Scheme::Q8 => Ok((columns, columns)),
+            Scheme::Fp8 => Ok((columns, group)),
+            _ if matches!(group, 16 | 32 | 64 | 128) && columns & (group - 1) == 0 => Ok((columns, group)),
+            _ => Err(ErrorKind::QuantGroup { group, columns }),
         }
     }
 
@@ -181,11 +220,14 @@ const fn allowed(scheme: Scheme, role: QuantRole, weights: Dtype) -> DtypeSet {
     match (role, scheme) {
         (QuantRole::Weight, Scheme::Q8) => const { DtypeSet::of(&[Dtype::I8, Dtype::U8]) },
         (QuantRole::Weight, Scheme::Q4) => const { DtypeSet::of(&[Dtype::U8, Dtype::I32]) },
-        (QuantRole::Weight, Scheme::Mxfp4) => const { DtypeSet::of(&[Dtype::F4, Dtype::U8]) },
+        (QuantRole::Weight, Scheme::Fp8) => const { DtypeSet::of(&[Dtype::F8_E4M3]) },
+        (QuantRole::Weight, _) => const { DtypeSet::of(&[Dtype::F4, Dtype::U8]) },
         (QuantRole::Scale, Scheme::Mxfp4) => const { DtypeSet::of(&[Dtype::F8_E8M0, Dtype::U8]) },
+        (QuantRole::Scale, Scheme::Nvfp4 | Scheme::Nvfp4Packed) => const { DtypeSet::of(&[Dtype::F8_E4M3]) },
         (QuantRole::Scale, _) => const { DtypeSet::of(&[Dtype::F32, Dtype::F16, Dtype::BF16]) },
         (QuantRole::ZeroPoint, Scheme::Q8) => DtypeSet::of(&[weights]),
         (QuantRole::ZeroPoint, _) => const { DtypeSet::of(&[Dtype::U8]) },
+        (QuantRole::GlobalScale, _) => const { DtypeSet::of(&[Dtype::F32]) },
     }
 }
 
@@ -231,13 +273,17 @@ impl Part {
         Table { start: found.start, row_len: if is_shared { 0 } else { row_len } }
     }
 
-    /// Returns the error of zero points whose shape is not that of the scales.
-    fn difference(&self, scales: &Self) -> Option<ErrorKind> {
-        let role = QuantRole::ZeroPoint;
-        if self.rank != scales.rank {
-            return Some(ErrorKind::QuantRank { role, found: self.rank, needed: scales.rank });
+    /// Returns the error of zero points whose shape is not that of the scales, or of a global scale that is
+    /// not one element.
+    fn difference(&self, role: QuantRole, scales: &Self) -> Option<ErrorKind> {
+        let (needed, dims) = match role {
+            QuantRole::GlobalScale => (self.rank.min(1), [1; 2]),
+            _ => (scales.rank, scales.dims),
+        };
+        if self.rank != needed {
+            return Some(ErrorKind::QuantRank { role, found: self.rank, needed });
         }
-        let pairs = self.dims.into_iter().zip(scales.dims).zip(0..);
+        let pairs = self.dims.into_iter().zip(dims).zip(0..);
         let mut differences = pairs.filter(|((found, needed), _)| found != needed);
         let ((found, needed), axis) = differences.next()?;
         Some(ErrorKind::QuantSize { role, axis, found, needed })

@@ -24,8 +24,8 @@ use embedded_safetensors::{Error, ReadError};
 ///
 /// # Reads
 /// A call makes one read for the weights of the row, and for every 16 groups one read for their scales and
-/// one for their zero points, if there are any. [`with_scales`](Self::with_scales) reads all of these once,
-/// beforehand.
+/// one for their zero points, if there are any; or one for the global scale.
+/// [`with_scales`](Self::with_scales) reads all of these once, beforehand.
 #[form]
 #[derive(Debug)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
@@ -58,9 +58,10 @@ fn find<S: ReadAt>(model: &mut Model<S>, part: &Part) -> Result<Found, Error> {
 
 #[form]
 impl<S: ReadAt> QuantReader<S> {
-    /// Returns the number of bytes that the scales and zero points of all rows take, as they are in the file.
+    /// Returns the number of bytes that the scales and zero points of all rows take, or the scales and the
+    /// global scale, as they are in the file.
     pub const fn scales_len(&self) -> u64 {
-        self.layout.scales_len() + self.layout.zeros_len()
+        self.layout.scales_len() + self.layout.third_len()
     }
 
     /// Reads the scales and zero points of all rows into the front of `memory`. Rows and products then read
@@ -75,10 +76,10 @@ impl<S: ReadAt> QuantReader<S> {
         mut self,
         memory: &mut [u8],
     ) -> Result<QuantReader<S, &[u8]>, ReadError<S::Error>> {
-        let (scales, zeros) = self.layout.split(memory)?;
+        let (scales, third) = self.layout.split(memory)?;
         read_full(&mut self.source, self.layout.scales.start, scales).await?;
-        if let Some(table) = self.layout.zeros {
-            read_full(&mut self.source, table.start, zeros).await?;
+        if let Some(table) = self.layout.third {
+            read_full(&mut self.source, table.start, third).await?;
         }
         Ok(QuantReader { source: self.source, layout: self.layout, scales: memory })
     }
@@ -96,7 +97,8 @@ impl<S: ReadAt, M: Scales> QuantReader<S, M> {
         self.layout.columns
     }
 
-    /// Returns how many values of a row share a scale: all of them for matrices of 8-bit integers.
+    /// Returns how many values of a row share a scale: all of them for matrices of 8-bit integers. The last
+    /// group of 8-bit floats may be shorter.
     pub const fn group(&self) -> u64 {
         self.layout.group
     }
@@ -120,11 +122,11 @@ impl<S: ReadAt, M: Scales> QuantReader<S, M> {
         self.layout.check_row(row, values.len())?;
         let tail = self.layout.tail(values);
         read_part(&mut self.source, self.layout.weights.row(row), bytes_of_mut(values), tail).await?;
-        let mut factors = Factors::new(&self.layout, 0);
+        let mut factors = Factors::new(&self.layout);
         while factors.count > 0 {
             self.read_factors(row, &mut factors).await?;
             factors.widen(&self.layout, values);
-            factors = Factors::new(&self.layout, factors.first + factors.count);
+            factors.advance(&self.layout);
         }
         Ok(())
     }
@@ -147,16 +149,16 @@ impl<S: ReadAt, M: Scales> QuantReader<S, M> {
         read_part(&mut self.source, self.layout.weights.row(row), buffer, weights.clone()).await?;
         let weights = buffer.get(weights).unwrap_or_default();
         let mut sum = 0.0;
-        let mut factors = Factors::new(&self.layout, 0);
+        let mut factors = Factors::new(&self.layout);
         while factors.count > 0 {
             self.read_factors(row, &mut factors).await?;
             sum = factors.add_products(&self.layout, weights, inputs, sum);
-            factors = Factors::new(&self.layout, factors.first + factors.count);
+            factors.advance(&self.layout);
         }
         Ok(sum)
     }
 
-    /// Reads the scales and zero points of some groups of a row.
+    /// Reads the scales and zero points of some groups of a row, or the global scale with the first of them.
     async fn read_factors(&mut self, row: u64, factors: &mut Factors) -> Result<(), ReadError<S::Error>> {
         let Self { source, layout, scales } = self;
         if let Some(memory) = scales.memory() {
@@ -165,8 +167,8 @@ impl<S: ReadAt, M: Scales> QuantReader<S, M> {
         }
         let first = factors.first as u64;
         read_full(source, layout.scale_at(row, first), factors.scales(layout)).await?;
-        if let Some(zeros) = layout.zeros {
-            read_full(source, zeros.row(row).wrapping_add(first), factors.zeros()).await?;
+        if let Some(third) = layout.third {
+            read_full(source, third.row(row).wrapping_add(first), factors.third(layout)).await?;
         }
         Ok(())
     }

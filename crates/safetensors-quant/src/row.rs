@@ -1,6 +1,6 @@
 //! The arithmetic of a row, group by group.
 
-use crate::layout::{Format, Layout};
+use crate::layout::{Format, Layout, Scheme};
 use crate::low_usize;
 use embedded_safetensors::Dtype;
 use embedded_safetensors::values::bytes_of_mut;
@@ -18,7 +18,8 @@ const BLOCK: usize = 64;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Factors {
     scales: [u8; WIDEST * BATCH],
-    zeros: [u8; BATCH],
+    /// The zero points, or the global scale.
+    third: [u8; BATCH],
     /// The index of the first group.
     pub(crate) first: usize,
     /// How many groups.
@@ -46,12 +47,18 @@ const FLOATS: [f32; 16] =
 const DOUBLED: [i8; 16] = [0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12];
 
 impl Factors {
-    /// Starts with the groups from `first` on.
+    /// Starts with the first groups.
     #[inline(never)] // one copy for rows and products
-    pub(crate) fn new(layout: &Layout, first: usize) -> Self {
+    pub(crate) fn new(layout: &Layout) -> Self {
         let zero = if layout.format == Format::Narrow { MIDDLE } else { 0 };
-        let count = low_usize(layout.groups).saturating_sub(first).min(BATCH);
-        Self { scales: [0; WIDEST * BATCH], zeros: [zero; BATCH], first, count }
+        let count = low_usize(layout.groups).min(BATCH);
+        Self { scales: [0; WIDEST * BATCH], third: [zero; BATCH], first: 0, count }
+    }
+
+    /// Continues with the next groups. A global scale remains.
+    pub(crate) fn advance(&mut self, layout: &Layout) {
+        self.first += self.count;
+        self.count = low_usize(layout.groups).saturating_sub(self.first).min(BATCH);
     }
 
     /// Returns the memory for the scales.
@@ -59,9 +66,14 @@ impl Factors {
         self.scales.get_mut(..layout.scale_len() * self.count).unwrap_or_default()
     }
 
-    /// Returns the memory for the zero points.
-    pub(crate) fn zeros(&mut self) -> &mut [u8] {
-        self.zeros.get_mut(..self.count).unwrap_or_default()
+    /// Returns the memory for the zero points, or for a global scale that has not been read.
+    pub(crate) fn third(&mut self, layout: &Layout) -> &mut [u8] {
+        let len = match (layout.scheme.has_global_scale(), self.first) {
+            (false, _) => self.count,
+            (true, 0) => size_of::<f32>(),
+            (true, _) => 0,
+        };
+        self.third.get_mut(..len).unwrap_or_default()
     }
 
     /// Copies them from the memory that [`Layout::split`] splits.
@@ -69,9 +81,9 @@ impl Factors {
         let first = self.first as u64;
         let scale = layout.scale_at(row, first).wrapping_sub(layout.scales.start);
         copy(self.scales(layout), memory.get(low_usize(scale)..).unwrap_or_default());
-        if let Some(zeros) = layout.zeros {
-            let zero = zeros.row(row).wrapping_sub(zeros.start) + first + layout.scales_len();
-            copy(self.zeros(), memory.get(low_usize(zero)..).unwrap_or_default());
+        if let Some(third) = layout.third {
+            let at = third.row(row).wrapping_sub(third.start) + first + layout.scales_len();
+            copy(self.third(layout), memory.get(low_usize(at)..).unwrap_or_default());
         }
     }
 
@@ -80,12 +92,20 @@ impl Factors {
         let len = layout.scale_len();
         let mut bytes = [0; WIDEST];
         copy(&mut bytes, self.scales.get(index * len..index * len + len).unwrap_or_default());
-        let zero = self.zeros.get(index).copied().unwrap_or(0);
+        let zero = self.third.get(index).copied().unwrap_or(0);
         let zero = match layout.format {
             Format::Signed => zero.cast_signed().into(),
             _ => zero.into(),
         };
-        Factor { scale: scale_of(layout.scale, bytes), zero }
+        let scale = scale_of(layout.scale, bytes);
+        let [first, second, third, fourth, ..] = self.third;
+        let global = f32::from_le_bytes([first, second, third, fourth]);
+        let scale = match layout.scheme {
+            Scheme::Nvfp4 => scale * global,
+            Scheme::Nvfp4Packed => scale / global,
+            _ => scale,
+        };
+        Factor { scale, zero }
     }
 
     /// Fills the values of these groups. The row's weights are at the [end](Layout::tail) of `values`.
@@ -103,9 +123,16 @@ impl Factors {
         let mut sum = sum;
         for index in 0..self.count {
             let (begin, factor) = ((self.first + index) * group, self.get(layout, index));
-            let weights = part(weights, layout.format.bytes(begin), layout.format.bytes(group));
-            let integer = products(layout.format, factor.zero, weights, part(inputs, begin, group)) as f32;
-            let float = if layout.format == Format::Floats { integer * 0.5 } else { integer };
+            // The last group of 8-bit floats may be shorter.
+            let len = inputs.len().saturating_sub(begin).min(group);
+            let weights = part(weights, layout.format.bytes(begin), layout.format.bytes(len));
+            let integer = products(layout.format, factor.zero, weights, part(inputs, begin, len)) as f32;
+            let float = match layout.format {
+                Format::Floats => integer * 0.5,
+                Format::WideFloats if weights.iter().any(|byte| byte & 0x7F == 0x7F) => f32::NAN,
+                Format::WideFloats => integer * SMALLEST_E4M3,
+                _ => integer,
+            };
             sum += float * factor.scale;
         }
         sum
@@ -123,8 +150,9 @@ fn part<T>(slice: &[T], begin: usize, len: usize) -> &[T] {
 
 /// Fills the values of one group, from `begin` on.
 fn widen_group(layout: &Layout, factor: Factor, begin: usize, values: &mut [f32]) {
-    let (format, group) = (layout.format, low_usize(layout.group));
-    let table = table(format, factor);
+    let format = layout.format;
+    let group = values.len().saturating_sub(begin).min(low_usize(layout.group));
+    let (table, Factor { scale, zero }) = (table(format, factor), factor);
     let most = if format.is_narrow() { 2 * BLOCK } else { BLOCK };
     let (mut done, mut block) = (0, [0; BLOCK]);
     while done < group {
@@ -136,8 +164,11 @@ fn widen_group(layout: &Layout, factor: Factor, begin: usize, values: &mut [f32]
         let values = values.get_mut(first..first + len).unwrap_or_default();
         match format {
             Format::Narrow | Format::Floats => look_up(&table, &block, values),
-            Format::Signed => multiply(factor, &block, values, |byte| byte.cast_signed().into()),
-            Format::Unsigned => multiply(factor, &block, values, i32::from),
+            Format::Signed => {
+                multiply(scale, &block, values, |byte| (i32::from(byte.cast_signed()) - zero) as f32);
+            }
+            Format::Unsigned => multiply(scale, &block, values, |byte| (i32::from(byte) - zero) as f32),
+            Format::WideFloats => multiply(scale, &block, values, of_e4m3),
         }
         done += len;
     }
@@ -148,7 +179,7 @@ fn table(format: Format, Factor { scale, zero }: Factor) -> [f32; 16] {
     match format {
         Format::Floats => FLOATS.map(|value| value * scale),
         Format::Narrow => INTEGERS.map(|element| (i32::from(element) - zero) as f32 * scale),
-        Format::Signed | Format::Unsigned => [0.0; 16],
+        Format::Signed | Format::Unsigned | Format::WideFloats => [0.0; 16],
     }
 }
 
@@ -166,9 +197,9 @@ fn of_nibble<T: Copy + Default>(table: &[T; 16], bits: u8) -> T {
     table.get(usize::from(bits & 15)).copied().unwrap_or_default()
 }
 
-fn multiply(Factor { scale, zero }: Factor, weights: &[u8], values: &mut [f32], integer: impl Fn(u8) -> i32) {
+fn multiply(scale: f32, weights: &[u8], values: &mut [f32], exact: impl Fn(u8) -> f32) {
     for (value, byte) in values.iter_mut().zip(weights) {
-        *value = (integer(*byte) - zero) as f32 * scale;
+        *value = exact(*byte) * scale;
     }
 }
 
@@ -179,6 +210,7 @@ fn products(format: Format, zero: i32, weights: &[u8], inputs: &[i8]) -> i64 {
         Format::Floats => products_of_nibbles(&DOUBLED, 0, weights, inputs).into(),
         Format::Signed => products_of_bytes(zero, weights, inputs, |byte| byte.cast_signed().into()),
         Format::Unsigned => products_of_bytes(zero, weights, inputs, i32::from),
+        Format::WideFloats => products_of_bytes(0, weights, inputs, steps_of_e4m3),
     }
 }
 
@@ -207,14 +239,15 @@ fn products_of_bytes(zero: i32, weights: &[u8], inputs: &[i8], integer: impl Fn(
     sum
 }
 
-/// Returns the value of a scale: F32, F16 or BF16; F8_E8M0 for all other dtypes. The bytes after those of the
-/// element are ignored.
+/// Returns the value of a scale: F32, F16, BF16 or F8_E4M3; F8_E8M0 for all other dtypes. The bytes after
+/// those of the element are ignored.
 fn scale_of(dtype: Dtype, bytes: [u8; 4]) -> f32 {
     let [low, high, ..] = bytes;
     match dtype {
         Dtype::F32 => f32::from_le_bytes(bytes),
         Dtype::F16 => of_f16(u16::from_le_bytes([low, high])),
         Dtype::BF16 => f32::from_le_bytes([0, 0, low, high]),
+        Dtype::F8_E4M3 => of_e4m3(low),
         // A power of two: only the exponent of an `f32`.
         _ => f32::from_bits(match low {
             0 => 1 << 22,
@@ -232,4 +265,23 @@ fn of_f16(bits: u16) -> f32 {
         0x0400..0x7C00 => sign | ((magnitude << 13) + (112 << 23)),
         _ => sign | 0x7F80_0000 | magnitude << 13,
     })
+}
+
+/// The smallest positive number of F8_E4M3. All others are multiples of it.
+const SMALLEST_E4M3: f32 = 1.0 / 512.0;
+
+fn of_e4m3(byte: u8) -> f32 {
+    let (sign, magnitude) = (u32::from(byte & 0x80) << 24, u32::from(byte & 0x7F));
+    f32::from_bits(match magnitude {
+        ..8 => sign | (f32::from(byte & 7) * SMALLEST_E4M3).to_bits(),
+        8..0x7F => sign | ((magnitude << 20) + (120 << 23)),
+        _ => f32::NAN.to_bits(),
+    })
+}
+
+/// Returns how many times the smallest number this one is; anything for a NaN.
+fn steps_of_e4m3(byte: u8) -> i32 {
+    let (exponent, significand) = (byte >> 3 & 15, i32::from(byte & 7));
+    let steps = if exponent == 0 { significand } else { (8 + significand) << (exponent - 1) };
+    if byte & 0x80 == 0 { steps } else { -steps }
 }

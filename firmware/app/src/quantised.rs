@@ -11,6 +11,17 @@ const COLUMNS: usize = 96;
 /// The number of values that share a scale in the matrix of 4-bit integers.
 const GROUP: u64 = 32;
 
+/// The weights, the scales, and the zero points or the global scale of each matrix; no tensor is named "".
+const MATRICES: [[&str; 3]; 7] = [
+    ["channel", "channel.scale", ""],
+    ["tensor", "tensor.scale", "tensor.zero_point"],
+    ["group", "group.scale", "group.zero_point"],
+    ["mx", "mx.scale", ""],
+    ["nv", "nv.scale", "nv.scale_2"],
+    ["nv.packed", "nv.packed.scale", "nv.packed.global_scale"],
+    ["fp8", "fp8.scale", ""],
+];
+
 /// The vector, as floats and as integers.
 struct Inputs {
     floats: [f32; COLUMNS],
@@ -28,43 +39,32 @@ pub fn multiply<S: ReadAt>(storage: S, sink: &mut impl Sink) -> Result<(), Failu
     try_multiply(storage, sink).map_err(|error| Failure::of_read(error, 0))
 }
 
-fn try_multiply<S: ReadAt>(storage: S, sink: &mut impl Sink) -> Result<(), ReadError<S::Error>> {
-    let mut window = [0; 64];
-    let mut queries = [
-        "input",
-        "input.i8",
-        "channel",
-        "channel.scale",
-        "tensor",
-        "tensor.scale",
-        "tensor.zero_point",
-        "group",
-        "group.scale",
-        "group.zero_point",
-        "mx",
-        "mx.scale",
-    ]
-    .map(Query::required);
-    let mut model = Model::open_with(storage, &mut queries, &mut window)?;
-    let [floats, integers, rest @ ..] = &queries;
+fn try_multiply<S: ReadAt>(mut storage: S, sink: &mut impl Sink) -> Result<(), ReadError<S::Error>> {
+    let (mut window, mut queries) = ([0; 64], ["input", "input.i8"].map(Query::required));
+    let mut model = Model::open_with(&mut storage, &mut queries, &mut window)?;
+    let [floats, integers] = &queries;
     let mut inputs = Inputs { floats: [0.0; COLUMNS], integers: [0; COLUMNS] };
     model.reader(floats)?.values().read_exact(&mut inputs.floats)?;
     model.reader(integers)?.values().read_exact(&mut inputs.integers)?;
-    for (name, matrix) in matrices(rest)? {
-        report(&mut model, name, &matrix, &inputs, sink)?;
+    for names in MATRICES {
+        let mut queries = names.map(Query::optional);
+        let mut model = Model::open_with(&mut storage, &mut queries, &mut window)?;
+        let [name, ..] = names;
+        report(&mut model, name, &matrix(name, &queries)?, &inputs, sink)?;
     }
     Ok(())
 }
 
-fn matrices(queries: &[Query<'_>; 10]) -> Result<[(&'static str, Matrix); 4], Error> {
-    let [channel, channel_scale, tensor, tensor_scale, tensor_zero, rest @ ..] = queries;
-    let [group, group_scale, group_zero, mx, mx_scale] = rest;
-    Ok([
-        ("channel", Matrix::q8(channel, channel_scale, None)?),
-        ("tensor", Matrix::q8(tensor, tensor_scale, tensor_zero.info())?),
-        ("group", Matrix::q4(group, group_scale, group_zero.info(), GROUP)?),
-        ("mx", Matrix::mxfp4(mx, mx_scale)?),
-    ])
+/// Returns the matrix of this name.
+fn matrix(name: &str, [weights, scales, third]: &[Query<'_>; 3]) -> Result<Matrix, Error> {
+    match name {
+        "group" => Matrix::q4(weights, scales, third.info(), GROUP),
+        "mx" => Matrix::mxfp4(weights, scales),
+        "nv" => Matrix::nvfp4(weights, scales, third),
+        "nv.packed" => Matrix::nvfp4_packed(weights, scales, third),
+        "fp8" => Matrix::fp8(weights, scales),
+        _ => Matrix::q8(weights, scales, third.info()),
+    }
 }
 
 fn report<S: ReadAt>(

@@ -117,12 +117,14 @@ impl Error {
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[repr(u8)]
 pub enum QuantRole {
-    /// The stored integers or 4-bit floats.
+    /// The stored integers or floats of 4 or 8 bits.
     Weight,
     /// What they are multiplied by.
     Scale,
     /// What is subtracted from them first.
     ZeroPoint,
+    /// What the scales of an NVFP4 matrix are multiplied with, or divided by.
+    GlobalScale,
 }
 
 names! {
@@ -132,6 +134,7 @@ names! {
     Self::Weight => "weights",
     Self::Scale => "scales",
     Self::ZeroPoint => "zero points",
+    Self::GlobalScale => "global scales",
 }
 
 impl core::error::Error for Error {}

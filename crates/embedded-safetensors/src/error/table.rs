@@ -683,15 +683,15 @@ errors! {
             "the {} of the matrix have size {} on axis {} (counted from 0), but {} is needed",
                 Role(role), Number(found), Number(axis as u64), Number(needed);
         }
-        /// A group size that is not 32, 64 or 128, or that does not divide the length of a row. At: the first
-        /// byte of the weights.
+        /// A group size that is not 16, 32, 64 or 128, or that does not divide the length of a row. At: the
+        /// first byte of the weights.
         QuantGroup {
             /// The requested group size.
             group: u64,
             /// How many columns the matrix has.
             columns: u64,
         } = "usage.quant-group" {
-            "rows of {} values, group size {}: it must be 32, 64 or 128 and divide the row",
+            "rows of {} values, group size {}: it must be 16, 32, 64 or 128 and divide the row",
                 Number(columns), Number(group);
         }
         /// A slice that does not have the length of a row of the matrix. At: the first byte of the weights.

@@ -24,12 +24,15 @@ fn layouts(
     weights: &TensorInfo,
     scales: &TensorInfo,
     zeros: Option<TensorInfo>,
-) -> [Result<Matrix, Error>; 3] {
+) -> [Result<Matrix, Error>; 6] {
     let group = black_box(weights.begin());
     [
         Matrix::q8(weights, scales, zeros),
         Matrix::q4(weights, scales, zeros, group),
         Matrix::mxfp4(weights, scales),
+        Matrix::nvfp4(weights, scales, scales),
+        Matrix::nvfp4_packed(weights, scales, scales),
+        Matrix::fp8(weights, scales),
     ]
 }
 
