@@ -34,16 +34,20 @@ pub fn models(tensors: usize, len: usize, middle: usize) -> [Model; 2] {
 }
 
 /// Returns a matrix with 512 rows of 64 values for each quantised layout.
-pub fn quantised() -> [(&'static str, Model); 3] {
-    let make = |dtype: &str, [columns, len]: [usize; 2], scale: &str, scales: &str, factors: &[u8]| {
+pub fn quantised() -> [(&'static str, Model); 5] {
+    let make = |dtype: &str, [columns, len, scales]: [usize; 3], scale: &str, shape: &str, factors: &[u8]| {
         let values = (0..512 * len).map(|index| [0x12, 0x34, 0xA7][index % 3]);
         let file = ModelFile::default().with(&name(0), dtype, &format!("[512,{columns}]"), values);
-        let factors = factors.iter().copied().cycle().take(512 * factors.len());
-        Model::new(file.with("scales", scale, scales, factors).bytes(), name(0))
+        let factors = factors.iter().copied().cycle().take(scales);
+        let file = file.with("scales", scale, shape, factors);
+        let global = |file: ModelFile| file.with("global", "F32", "[]", [0, 0, 0, 0x3F]);
+        Model::new(if scale == "F8_E4M3" { global(file) } else { file }.bytes(), name(0))
     };
     [
-        ("8-bit", make("I8", [64, 64], "F16", "[512]", &[0x12, 0x21])),
-        ("4-bit in groups of 32", make("U8", [32, 32], "F16", "[512,2]", &[0x12, 0x21, 0x34, 0x22])),
-        ("MXFP4", make("F4", [64, 32], "F8_E8M0", "[512,2]", &[120, 121])),
+        ("8-bit", make("I8", [64, 64, 1024], "F16", "[512]", &[0x12, 0x21])),
+        ("4-bit in groups of 32", make("U8", [32, 32, 2048], "F16", "[512,2]", &[0x12, 0x21, 0x34, 0x22])),
+        ("MXFP4", make("F4", [64, 32, 1024], "F8_E8M0", "[512,2]", &[120, 121])),
+        ("NVFP4", make("F4", [64, 32, 2048], "F8_E4M3", "[512,4]", &[0x31, 0x42])),
+        ("FP8 in blocks", make("F8_E4M3", [64, 64, 16], "F32", "[4,1]", &[0, 0, 0, 0x3C])),
     ]
 }

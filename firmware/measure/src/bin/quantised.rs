@@ -15,13 +15,13 @@ const GROUP: u64 = 32;
 measure::program!(|job| job.done = read(job).ok());
 
 fn read(job: &mut Job) -> Outcome {
-    let mut queries = [Query::required(job.name), Query::required("scales")];
+    let mut queries = [Query::required(job.name), Query::required("scales"), Query::optional("global")];
     let mut model = Model::open_with(Card::new(job.file), &mut queries, job.window)?;
     if job.last != Step::All {
         return Ok(0);
     }
-    let [weights, scales] = &queries;
-    let mut rows = QuantReader::new(&mut model, &matrix(weights, scales)?)?;
+    let [weights, scales, global] = &queries;
+    let mut rows = QuantReader::new(&mut model, &matrix(weights, scales, global)?)?;
     let (mut row, mut values) = ([0f32; ROW], 0);
     for index in 0..rows.rows() {
         rows.read_row(index, &mut row)?;
@@ -30,10 +30,12 @@ fn read(job: &mut Job) -> Outcome {
     Ok(values as u32)
 }
 
-/// Chooses the layout by the dtype of the weights.
-fn matrix(weights: &Query<'_>, scales: &Query<'_>) -> Result<Matrix, Error> {
+/// Chooses the layout by the dtype of the weights, and by a global scale.
+fn matrix(weights: &Query<'_>, scales: &Query<'_>, global: &Query<'_>) -> Result<Matrix, Error> {
     match weights.info().map(|info| info.dtype()) {
+        Some(Dtype::F4) if global.info().is_some() => Matrix::nvfp4(weights, scales, global),
         Some(Dtype::F4) => Matrix::mxfp4(weights, scales),
+        Some(Dtype::F8_E4M3) => Matrix::fp8(weights, scales),
         Some(Dtype::U8) => Matrix::q4(weights, scales, None, GROUP),
         _ => Matrix::q8(weights, scales, None),
     }
