@@ -5,28 +5,23 @@ mod calls;
 mod verdicts;
 mod wrong;
 
-/// The library, whose modules are at the root of its crate.
-macro_rules! library {
-    ($($module:ident $path:literal)+) => { $(
-        #[allow(dead_code, missing_docs, reason = "not all of it is called here")]
-        #[path = $path]
-        mod $module;
-    )+ };
+/// The library. Its modules name each other from the root of their crate.
+#[allow(dead_code, missing_docs, reason = "not all of it is called here")]
+#[path = "../../crates/safetensors-c/src"]
+mod library {
+    pub mod abi;
+    pub mod error;
+    pub mod file_receiver;
+    pub mod model;
+    pub mod object;
+    pub mod pointers;
+    pub mod reading;
+    pub mod receiver;
+    pub mod storage;
+    pub mod tensors;
+    pub mod verifier;
 }
-
-library! {
-    abi "../../crates/safetensors-c/src/abi.rs"
-    error "../../crates/safetensors-c/src/error.rs"
-    file_receiver "../../crates/safetensors-c/src/file_receiver.rs"
-    model "../../crates/safetensors-c/src/model.rs"
-    object "../../crates/safetensors-c/src/object.rs"
-    pointers "../../crates/safetensors-c/src/pointers.rs"
-    reading "../../crates/safetensors-c/src/reading.rs"
-    receiver "../../crates/safetensors-c/src/receiver.rs"
-    storage "../../crates/safetensors-c/src/storage.rs"
-    tensors "../../crates/safetensors-c/src/tensors.rs"
-    verifier "../../crates/safetensors-c/src/verifier.rs"
-}
+use library::*;
 
 /// The wrong models, and what must hold of each API.
 #[allow(dead_code, reason = "the APIs of Rust are tested in the suite")]

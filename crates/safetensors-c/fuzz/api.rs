@@ -9,32 +9,26 @@
 // Each function calls the C API, with pointers to memory that `plan` lends until the end of the input.
 #![allow(unsafe_op_in_unsafe_fn, dead_code)]
 
-#[path = "../src/abi.rs"]
-mod abi;
-#[path = "../src/error.rs"]
-mod error;
-#[path = "../src/file_receiver.rs"]
-mod file_receiver;
-#[path = "../src/model.rs"]
-mod model;
-#[path = "../src/object.rs"]
-mod object;
 mod plan;
-#[path = "../src/pointers.rs"]
-mod pointers;
-#[path = "../src/reading.rs"]
-mod reading;
-#[path = "../src/receiver.rs"]
-mod receiver;
-#[path = "../src/recorder.rs"]
-mod recorder;
-#[path = "../src/storage.rs"]
-mod storage;
-#[path = "../src/tensors.rs"]
-mod tensors;
-#[path = "../src/verifier.rs"]
-mod verifier;
 mod writes;
+
+/// The library. Its modules name each other from the root of their crate.
+#[path = "../src"]
+mod library {
+    pub mod abi;
+    pub mod error;
+    pub mod file_receiver;
+    pub mod model;
+    pub mod object;
+    pub mod pointers;
+    pub mod reading;
+    pub mod receiver;
+    pub mod recorder;
+    pub mod storage;
+    pub mod tensors;
+    pub mod verifier;
+}
+use library::*;
 
 use crate::error::OK;
 use crate::model::*;
