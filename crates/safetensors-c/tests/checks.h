@@ -42,14 +42,8 @@ static inline sft_error fresh_error(void)
 
 static inline sft_status class_of(const char *code)
 {
-    static const struct {
-        const char *begin;
-        sft_status status;
-    } CLASSES[] = {
-        { "limit.", SFT_LIMIT },
-        { "usage.", SFT_USAGE },
-        { "c.", SFT_USAGE },
-        { "storage.", SFT_STORAGE },
+    static const struct { const char *begin; sft_status status; } CLASSES[] = {
+        { "limit.", SFT_LIMIT }, { "usage.", SFT_USAGE }, { "c.", SFT_USAGE }, { "storage.", SFT_STORAGE },
     };
     size_t i;
     for (i = 0; i < sizeof CLASSES / sizeof CLASSES[0]; i++) {

@@ -139,26 +139,17 @@ static void record_column(sft_recorder *recorder, size_t number)
 
 static void record(FILE *file)
 {
-    sft_sink sink;
+    sft_sink sink = { write_file, NULL, flush_file, file, 1 << 20, 1 };
     sft_spec specs[COLUMNS];
     static uint64_t memory[SFT_RECORDER_MEMORY(COLUMNS, 2)];
     sft_recorder recorder;
     uint8_t buffer[13];
     size_t i;
-    memset(&sink, 0, sizeof sink);
-    sink.write = write_file;
-    sink.flush = flush_file;
-    sink.context = file;
-    sink.capacity = 1 << 20;
-    sink.unit = 1;
     for (i = 0; i < COLUMNS; i++) {
         /* The largest elements first. */
         size_t number = COLUMNS - 1 - i;
-        memset(&specs[i], 0, sizeof specs[i]);
-        specs[i].name = columns[number].name;
-        specs[i].dtype = BIT(number);
-        specs[i].rank = 1;
-        specs[i].shape[0] = number == 18 ? 2 : 4;
+        const sft_spec spec = { columns[number].name, BIT(number), 1, { number == 18 ? 2 : 4 } };
+        specs[i] = spec;
     }
     PASSES(sft_recorder_begin(&recorder, &sink, specs, COLUMNS, PAIRS, 2, memory,
                               sizeof memory / sizeof memory[0], buffer, sizeof buffer, ERROR));
@@ -208,15 +199,10 @@ static void overwrite(void)
     static uint64_t memory[SFT_RECORDER_MEMORY(1, 0)];
     uint8_t old[sizeof cell], buffer[8];
     sft_recorder recorder;
-    sft_sink sink;
+    sft_sink sink = { write_cell, NULL, NULL, old, sizeof cell, 8 };
     memset(cell, ' ', sizeof cell);
     memcpy(cell, HEADER, sizeof HEADER - 1);
     memcpy(old, cell, sizeof old);
-    memset(&sink, 0, sizeof sink);
-    sink.write = write_cell;
-    sink.context = old;
-    sink.capacity = sizeof cell;
-    sink.unit = 8;
     PASSES(sft_recorder_begin(&recorder, &sink, &SPEC, 1, NULL, 0, memory, sizeof memory / sizeof memory[0], buffer,
                               sizeof buffer, ERROR));
 }
@@ -230,20 +216,15 @@ static uint8_t window[33];
 
 static void open_it(const sft_storage *storage)
 {
+    static const sft_request NONE = SFT_OPTIONAL("none", SFT_F32, 1, 4);
     char value[16];
     int found = 0;
     size_t i;
     for (i = 0; i < COLUMNS; i++) {
-        const sft_request request = SFT_REQUIRED(NULL, 0, 1, 4);
+        const sft_request request = SFT_REQUIRED(columns[i].name, BIT(i), 1, i == 18 ? 2 : 4);
         requests[i] = request;
-        requests[i].name = columns[i].name;
-        requests[i].dtypes = BIT(i);
-        requests[i].shape[0] = i == 18 ? 2 : 4;
     }
-    {
-        const sft_request request = SFT_OPTIONAL("none", SFT_F32, 1, 4);
-        requests[COLUMNS] = request;
-    }
+    requests[COLUMNS] = NONE;
     PASSES(sft_open(&model, storage, requests, tensors, COLUMNS + 1, window, sizeof window, ERROR));
     CHECK(tensors[COLUMNS].dtype == 0);
     for (i = 0; i < COLUMNS; i++) {
