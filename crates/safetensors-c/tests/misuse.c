@@ -38,33 +38,39 @@ static const char NOT_UTF8[] = "a\xFF";
 /* ---- Storage that does something wrong --------------------------------------------------------------- */
 
 typedef struct device {
-    /* The call that does it, counted from 1; 0 for none. */
+    /* What was written. */
+    uint8_t bytes[512];
+    /* The call that does something wrong, counted from 1; 0 for none, and below it for all. */
     int wrong_call;
     int calls;
-    enum { FAIL, TOO_MANY, MOST, NOTHING, LEAST, CALL_BACK } how;
-    /* For CALL_BACK. */
+    /* What it returns; nothing if it calls back. */
+    int32_t returns;
+    /* Whether it was one that writes. */
+    int is_write;
     void (*call)(void *object, size_t size);
     void *object;
+    size_t size;
 } device;
+
+/* Returned by reads: one byte more than there is room for. */
+#define ONE_MORE (INT32_MAX - 1)
+
+/* Whether this call does something wrong. */
+static int is_wrong(device *it)
+{
+    int is_due = ++it->calls == it->wrong_call || it->wrong_call < 0;
+    if (is_due && it->call != NULL) {
+        it->call(it->object, it->size);
+        return 0;
+    }
+    return is_due;
+}
 
 static int32_t read_device(void *context, uint64_t offset, void *buffer, size_t len)
 {
     device *it = (device *)context;
-    if (++it->calls == it->wrong_call || it->wrong_call < 0) {
-        switch (it->how) {
-        case FAIL:
-            return -7;
-        case TOO_MANY:
-            return (int32_t)len + 1;
-        case MOST:
-            return INT32_MAX;
-        case LEAST:
-            return INT32_MIN;
-        case NOTHING:
-            return 0;
-        case CALL_BACK:
-            it->call(it->object, sizeof(sft_model));
-        }
+    if (is_wrong(it)) {
+        return it->returns == ONE_MORE ? (int32_t)len + 1 : it->returns;
     }
     if (offset >= FILE_LEN) {
         return 0;
@@ -135,33 +141,9 @@ static void error_texts(void)
 
 /* ---- The table --------------------------------------------------------------------------------------- */
 
-typedef struct flash {
-    uint8_t bytes[512];
-    /* As for a `device`. */
-    int wrong_call;
-    int calls;
-    int32_t returns;
-    /* Whether the wrong call was one that writes. */
-    int is_write;
-    void (*call)(void *object, size_t size);
-    void *object;
-    size_t size;
-} flash;
-
-/* Whether this call does something wrong. */
-static int is_wrong(flash *it)
-{
-    int is_due = ++it->calls == it->wrong_call || it->wrong_call < 0;
-    if (is_due && it->call != NULL) {
-        it->call(it->object, it->size);
-        return 0;
-    }
-    return is_due;
-}
-
 static int32_t write_flash(void *context, uint64_t offset, const void *bytes, size_t len)
 {
-    flash *it = (flash *)context;
+    device *it = (device *)context;
     if (is_wrong(it)) {
         it->is_write = 1;
         return it->returns;
@@ -173,7 +155,7 @@ static int32_t write_flash(void *context, uint64_t offset, const void *bytes, si
 
 static int32_t prepare_flash(void *context, uint64_t data_start, uint64_t file_len)
 {
-    flash *it = (flash *)context;
+    device *it = (device *)context;
     CHECK(data_start <= file_len && file_len <= sizeof it->bytes);
     memset(it->bytes, 0xFF, sizeof it->bytes);
     return is_wrong(it) ? it->returns : 0;
@@ -181,14 +163,13 @@ static int32_t prepare_flash(void *context, uint64_t data_start, uint64_t file_l
 
 static int32_t flush_flash(void *context)
 {
-    flash *it = (flash *)context;
+    device *it = (device *)context;
     return is_wrong(it) ? it->returns : 0;
 }
 
-static sft_sink sink_of(flash *it)
+static sft_sink sink_of(device *it)
 {
-    sft_sink sink = { write_flash, prepare_flash, flush_flash, NULL, sizeof it->bytes, 1 };
-    sink.context = it;
+    const sft_sink sink = { write_flash, prepare_flash, flush_flash, it, sizeof it->bytes, 1 };
     return sink;
 }
 
@@ -208,7 +189,7 @@ static sft_installed installed, next;
 static uint32_t from;
 static device reader;
 static sft_storage storage;
-static flash chip, old_chip;
+static device chip, old_chip;
 static sft_sink sink;
 static sft_spec specs[2];
 static sft_pair pairs[1];
@@ -456,10 +437,7 @@ static void overlaps(const row *it, size_t one, size_t other)
 /* All functions check overlaps in the same way. */
 static void exact_overlaps(void)
 {
-    static const struct {
-        size_t begin, len;
-        const char *code;
-    } ROWS[] = {
+    static const struct { size_t begin, len; const char *code; } ROWS[] = {
         { 64, 64, "" },          { 192, 64, "" },          { 64, 65, "c.overlap" },  { 191, 64, "c.overlap" },
         { 128, 64, "c.overlap" }, { 160, 8, "c.overlap" }, { 64, 192, "c.overlap" },
     };
@@ -562,9 +540,9 @@ static void calls_from_callbacks(void)
         storage = storage_of(&reader);
         PASSES(sft_open(&model, &storage, NULL, NULL, 0, window, 64, ERROR));
         reader.wrong_call = -1;
-        reader.how = CALL_BACK;
         reader.call = use_again;
         reader.object = it.a[0].at;
+        reader.size = sizeof model;
         called = 0;
         returns(it.code, &it, it.a, "with calls from callbacks");
         CHECK(called > 0 || strcmp(it.code, "usage.conversion") == 0);
@@ -587,7 +565,6 @@ static void other_models_in_callbacks(void)
 {
     fresh();
     reader.wrong_call = -1;
-    reader.how = CALL_BACK;
     reader.call = use_other;
     reader.object = &model;
     storage = storage_of(&reader);
@@ -599,37 +576,25 @@ static void other_models_in_callbacks(void)
 /* Bytes that are UTF-8, and those that only look like it. */
 static void texts(void)
 {
-    static const struct {
-        const char *code, *text;
-    } ROWS[] = {
-        { "usage.missing", "\x7F\xC2\x80\xDF\xBF\xE0\xA0\x80\xED\x9F\xBF\xEE\x80\x80\xEF\xBF\xBF" },
-        { "usage.missing", "\xF0\x90\x80\x80\xF4\x8F\xBF\xBF" },
-        { "c.utf8", "\x80" },
-        { "c.utf8", "\xC1\xBF" },
-        { "c.utf8", "\xC2" },
-        { "c.utf8", "\xC2\xC0" },
-        { "c.utf8", "\xE0\x9F\xBF" },
-        { "c.utf8", "\xED\xA0\x80" },
-        { "c.utf8", "\xEF\xBF" },
-        { "c.utf8", "\xF0\x8F\xBF\xBF" },
-        { "c.utf8", "\xF4\x90\x80\x80" },
-        { "c.utf8", "\xF5\x80\x80\x80" },
+    static const char *const INVALID[] = {
+        "\x80", "\xC1\xBF", "\xC2", "\xC2\xC0", "\xE0\x9F\xBF", "\xED\xA0\x80", "\xEF\xBF", "\xF0\x8F\xBF\xBF",
+        "\xF4\x90\x80\x80", "\xF5\x80\x80\x80",
     };
     size_t i;
     fresh();
-    for (i = 0; i < sizeof ROWS / sizeof ROWS[0]; i++) {
-        request.name = ROWS[i].text;
-        FAILS(ROWS[i].code, sft_find(&model, &request, tensors, 1, window, 64, ERROR));
+    request.name = "\x7F\xC2\x80\xDF\xBF\xE0\xA0\x80\xED\x9F\xBF\xEE\x80\x80\xEF\xBF\xBF"
+                   "\xF0\x90\x80\x80\xF4\x8F\xBF\xBF";
+    FAILS("usage.missing", sft_find(&model, &request, tensors, 1, window, 64, ERROR));
+    for (i = 0; i < sizeof INVALID / sizeof INVALID[0]; i++) {
+        request.name = INVALID[i];
+        FAILS("c.utf8", sft_find(&model, &request, tensors, 1, window, 64, ERROR));
     }
 }
 
 /* What the functions of each type have in common. */
 static void values_of_each_type(void)
 {
-    static const struct {
-        const char *code;
-        sft_request request;
-    } BAD[] = {
+    static const struct { const char *code; sft_request request; } BAD[] = {
         { "c.utf8", SFT_REQUIRED(NOT_UTF8, SFT_I8, 1, 3) },
         { "c.null", SFT_REQUIRED(NULL, SFT_I8, 1, 3) },
         { "c.rank", SFT_REQUIRED("b", SFT_I8, 9, 3) },
@@ -685,10 +650,7 @@ static void requests_of_open(void)
 {
     sft_request bad[2];
     size_t i;
-    struct {
-        const char *code;
-        sft_request request;
-    } rows[] = {
+    struct { const char *code; sft_request request; } rows[] = {
         { "c.null", SFT_REQUIRED(NULL, SFT_F32, 1, 2) },
         { "c.utf8", SFT_REQUIRED(NOT_UTF8, SFT_F32, 1, 2) },
         { "c.dtype", SFT_REQUIRED("a", UINT32_C(1) << 22, 1, 2) },
@@ -727,10 +689,7 @@ static void requests_of_open(void)
 
 static void storages_of_open(void)
 {
-    const struct {
-        const char *code;
-        sft_storage storage;
-    } rows[] = {
+    const struct { const char *code; sft_storage storage; } rows[] = {
         { "c.storage", sft_callbacks(NULL, &reader, FILE_LEN, SFT_LEN_EXACT) },
         { "c.storage", sft_callbacks(NULL, &reader, FILE_LEN, SFT_LEN_UNKNOWN) },
         { "c.storage", sft_callbacks(read_device, &reader, FILE_LEN, UINT32_MAX) },
@@ -783,9 +742,10 @@ static int32_t read_partition(void *context, uint64_t offset, void *buffer, size
 /* A callback is not asked for what is outside of its partition. */
 static void partitions(void)
 {
-    device it = { 0, 0, FAIL, NULL, NULL };
+    device it;
     sft_model model;
     sft_tensor tensors[2];
+    memset(&it, 0, sizeof it);
     for (partition_len = 0; partition_len <= FILE_LEN; partition_len++) {
         sft_storage storage = sft_callbacks(read_partition, &it, partition_len, SFT_LEN_AT_MOST);
         const char *code = partition_len < 8 ? "container.short"
@@ -918,8 +878,13 @@ static sft_status everything(device *it)
 
 static void bad_reads(void)
 {
+    static const struct { const char *code; int32_t returns; } ROWS[] = {
+        { "storage.end", 0 },           { "storage.failed", -7 },     { "storage.failed", INT32_MIN },
+        { "storage.count", INT32_MAX }, { "storage.count", ONE_MORE },
+    };
     device it;
     int calls, call, reads_of_open;
+    size_t i;
     sft_model model;
     const sft_storage storage = storage_of(&it);
     memset(&it, 0, sizeof it);
@@ -929,7 +894,6 @@ static void bad_reads(void)
     for (call = 1; call <= reads_of_open; call++) {
         it.calls = 0;
         it.wrong_call = call;
-        it.how = NOTHING;
         FAILS(call == 1 ? "container.short" : "container.header-beyond-file",
               sft_open(&model, &storage, NULL, NULL, 0, window, 16, ERROR));
     }
@@ -938,26 +902,15 @@ static void bad_reads(void)
     calls = it.calls;
     CHECK(calls > 40);
     for (call = 1; call <= calls; call++) {
-#define BAD(code, kind, returned) \
-    do { \
-        it.calls = 0; \
-        it.wrong_call = call; \
-        it.how = kind; \
-        FAILS(code, everything(&it)); \
-        CHECK(error_of_call.storage == (returned) && error_of_call.at < FILE_LEN); \
-        CHECK(it.calls == call); \
-    } while (0)
-        BAD("storage.failed", FAIL, -7);
-        BAD("storage.failed", LEAST, INT32_MIN);
-        BAD("storage.count", MOST, INT32_MAX);
-        if (call > reads_of_open) {
-            BAD("storage.end", NOTHING, 0);
+        for (i = call > reads_of_open ? 0 : 1; i < sizeof ROWS / sizeof ROWS[0]; i++) {
+            it.calls = 0;
+            it.wrong_call = call;
+            it.returns = ROWS[i].returns;
+            FAILS(ROWS[i].code, everything(&it));
+            CHECK(it.calls == call && error_of_call.at < FILE_LEN);
+            CHECK(it.returns == ONE_MORE ? error_of_call.storage > 0 && error_of_call.storage <= 65
+                                         : error_of_call.storage == it.returns);
         }
-#undef BAD
-        it.calls = 0;
-        it.how = TOO_MANY;
-        FAILS("storage.count", everything(&it));
-        CHECK(error_of_call.storage > 0 && error_of_call.storage <= 65);
     }
 }
 
@@ -1089,7 +1042,7 @@ static void beginnings(void)
 }
 
 /* Records the file, and returns the first status that is not SFT_OK. */
-static sft_status record(flash *it, size_t unit)
+static sft_status record(device *it, size_t unit)
 {
     static const float a[2] = { 1, 2 };
     static const int8_t b[3] = { -1, 0, 1 };
@@ -1104,7 +1057,7 @@ static sft_status record(flash *it, size_t unit)
 }
 
 /* Stores the file, up to this length. */
-static sft_status store_part(flash *it, size_t unit, size_t len)
+static sft_status store_part(device *it, size_t unit, size_t len)
 {
     sft_sink sink = sink_of(it);
     const size_t units_len = unit > 8 ? 2 * unit : 16;
@@ -1116,7 +1069,7 @@ static sft_status store_part(flash *it, size_t unit, size_t len)
     return status != SFT_OK ? status : sft_file_receiver_finish(&stored, ERROR);
 }
 
-static sft_status store_file(flash *it, size_t unit)
+static sft_status store_file(device *it, size_t unit)
 {
     return store_part(it, unit, FILE_LEN);
 }
@@ -1132,12 +1085,9 @@ static void has_file(void)
     CHECK(of_a[0] == 1 && of_a[1] == 2 && of_b[0] == -1 && of_b[2] == 1);
 }
 
-static void bad_writes(sft_status (*write_file)(flash *it, size_t unit))
+static void bad_writes(sft_status (*write_file)(device *it, size_t unit))
 {
-    static const struct {
-        const char *code;
-        int32_t returns;
-    } ROWS[] = {
+    static const struct { const char *code; int32_t returns; } ROWS[] = {
         { "storage.failed", -7 },  { "storage.failed", INT32_MIN }, { "storage.count", INT32_MAX },
         { "storage.count", 1000 }, { "storage.full", 0 },
     };
