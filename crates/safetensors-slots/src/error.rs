@@ -43,6 +43,7 @@ pub enum SlotError<E> {
 
 impl<E: fmt::Debug> fmt::Display for SlotError<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        use Phase::{Arriving, Trial, Verified};
         match self {
             Self::Flash(error) => write!(f, "the flash fails: {error:?}"),
             Self::NotWritten(at) => write!(f, "address {at:#x} of the flash does not keep what is written"),
@@ -51,25 +52,16 @@ impl<E: fmt::Debug> fmt::Display for SlotError<E> {
             Self::TooLong(len, slot) => write!(f, "the model has {len} bytes, but the slot {slot}"),
             Self::NotStarted => f.write_str("the slots were not started"),
             Self::Phase(None) => f.write_str("there is no next model"),
-            Self::Phase(Some(Phase::Arriving(at))) => {
+            Self::Phase(Some(Arriving(at))) => {
                 write!(f, "the next model is not verified: {at} bytes of it are in the flash")
             }
-            Self::Phase(Some(Phase::Verified)) => {
-                f.write_str("the next model is verified: its trial comes first")
-            }
-            Self::Phase(Some(Phase::Trial(_))) => {
-                f.write_str("the next model must run and be confirmed, or be abandoned, first")
-            }
+            Self::Phase(Some(Verified)) => f.write_str("the next model is verified: its trial comes first"),
+            Self::Phase(Some(Trial(_))) => f.write_str("confirm the next model once it runs, or abandon it"),
             Self::NoSlot => f.write_str("no slot is free until the next reset"),
             Self::Surplus => f.write_str("more bytes than the offer says"),
             Self::OtherModel => f.write_str("this is not the model that arrives: abandon that one first"),
             Self::OtherBase => f.write_str("the delta is not one from the confirmed model"),
-            Self::Delta(at) => {
-                write!(
-                    f,
-                    "the delta makes no sense before byte {at}: there is no piece of the confirmed model"
-                )
-            }
+            Self::Delta(at) => write!(f, "before byte {at} the delta has no piece of the confirmed model"),
             Self::Signature => f.write_str("no key of this device signed the offer"),
             Self::Device => f.write_str("the offer is for another class of devices"),
             Self::Rollback(counter, least) => write!(f, "counter {counter} is lower than {least}"),

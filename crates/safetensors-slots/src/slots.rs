@@ -47,19 +47,8 @@ impl<'p, F: NorFlash> Slots<'p, F> {
     /// The page has at least 128 bytes, or a unit of the flash if that is longer; a page of the flash is
     /// fast. A [`Page`](crate::Page) has the alignment that drivers need.
     pub fn new(flash: F, layout: Layout, page: &'p mut [u8]) -> Self {
-        let (journal, delta) = (Journal::new(), Delta::after([0; 4]));
-        Self {
-            flash,
-            layout,
-            page,
-            journal,
-            len: 0,
-            written: 0,
-            filled: 0,
-            delta,
-            running: None,
-            is_started: false,
-        }
+        let (journal, delta, running, is_started) = (Journal::new(), Delta::after([0; 4]), None, false);
+        Self { flash, layout, page, journal, len: 0, written: 0, filled: 0, delta, running, is_started }
     }
 
     /// Reads the journal. If the last change was interrupted, it is completed or undone first. A journal
