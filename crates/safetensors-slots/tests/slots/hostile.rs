@@ -40,22 +40,19 @@ fn offers_that_are_not_for_this_device_are_refused() {
     slots.receive(&signed(7, DEVICE, 1, &file)).and_then(|_| slots.abandon()).expect("the same counter");
     let long = signed(7, DEVICE, 2, &[0; 1537]);
     assert_eq!(slots.receive(&long), Err(SlotError::TooLong(1537, 1536)));
-    let mut wrong: Vec<(Offer, Error)> = vec![
-        (signed(8, DEVICE, 2, &file), SlotError::Signature),
-        (signed(7, *b"other class .. .", 2, &file), SlotError::Device),
-    ];
     let good = signed(7, DEVICE, 2, &file);
+    slots.receive(&good).and_then(|_| slots.push(&file)).expect("a free slot");
+    let mut refused = |offer: Offer, error: Error| {
+        assert_eq!(verify(&mut slots, &offer), Err(error.into()), "{offer:?}");
+    };
+    refused(signed(8, DEVICE, 2, &file), SlotError::Signature);
+    refused(signed(7, *b"other class .. .", 2, &file), SlotError::Device);
     for bit in 32..128 * 8 {
         let mut bytes = [good.signed(), good.signature].concat();
         bytes[bit / 8] ^= 1 << (bit % 8);
         let is_remembered = (24..64).contains(&(bit / 8));
-        let error = if is_remembered { SlotError::OtherModel } else { SlotError::Signature };
-        wrong
-            .push((Offer::from_bytes(bytes[..].first_chunk().expect("128 bytes")).expect("an offer"), error));
-    }
-    slots.receive(&good).and_then(|_| slots.push(&file)).expect("a free slot");
-    for (offer, error) in wrong {
-        assert_eq!(verify(&mut slots, &offer), Err(error.into()), "{offer:?}");
+        let offer = bytes.first_chunk().and_then(Offer::from_bytes).expect("an offer");
+        refused(offer, if is_remembered { SlotError::OtherModel } else { SlotError::Signature });
     }
     assert_eq!(slots.try_for(1), Err(SlotError::Phase(Some(Phase::Arriving(good.len)))));
     assert_eq!(slots.confirm(), Err(SlotError::Phase(Some(Phase::Arriving(good.len)))));
