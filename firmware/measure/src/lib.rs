@@ -158,12 +158,6 @@ pub fn read_chunks<S: ReadAt>(
 pub fn offer(file: &[u8]) -> Offer {
     let mut sum = Sha256::new();
     sum.update(file);
-    Offer {
-        key: 0,
-        device: [0; 16],
-        len: file.len() as u32,
-        counter: 1,
-        sum: sum.finish(),
-        signature: [0; 64],
-    }
+    let (len, sum) = (file.len() as u32, sum.finish());
+    Offer { key: 0, device: [0; 16], len, counter: 1, sum, signature: [0; 64] }
 }
