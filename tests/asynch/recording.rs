@@ -2,12 +2,12 @@
 
 use embedded_safetensors::asynch::{self, NorFile, ReadAt, Seekable, Writer};
 use embedded_safetensors::{io, stream};
-use support::Chip;
 use support::executor::{drop_at, finish};
 use support::mock::{Plan, Storage};
 use support::random::Random;
 use support::sources::Flash;
 use support::waiting::{Waiting, Waits};
+use support::{Chip, for_units};
 
 use crate::recording::cards::Card;
 use crate::recording::sample::Sample;
@@ -42,10 +42,7 @@ fn compare_with_blocking<const UNIT: usize>() {
 
 #[test]
 fn flash_recording_matches_blocking() {
-    compare_with_blocking::<1>();
-    compare_with_blocking::<4>();
-    compare_with_blocking::<32>();
-    compare_with_blocking::<256>();
+    for_units!(1 4 32 256: compare_with_blocking());
 }
 
 /// However much arrives of a file of any announced length, both forms return the same errors and write the
@@ -130,8 +127,5 @@ fn test_reads<const READ_SIZE: usize>() {
 
 #[test]
 fn flash_with_any_unit_reads_at_any_offset() {
-    test_reads::<1>();
-    test_reads::<4>();
-    test_reads::<16>();
-    test_reads::<64>();
+    for_units!(1 4 16 64: test_reads());
 }

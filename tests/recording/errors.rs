@@ -5,9 +5,9 @@ use embedded_safetensors::{
     io::{NorError, NorFile},
     write::{FileSpec, TensorSpec, Writer},
 };
-use support::Chip;
 use support::nor::{End, Fault, NorFlashErrorKind, Tear};
 use support::verdict::full_verdict;
+use support::{Chip, for_units};
 
 use crate::recording::sample::Sample;
 
@@ -62,9 +62,5 @@ fn test_failing_calls<const UNIT: usize>() {
 
 #[test]
 fn failed_call_leaves_complete_file_or_none() {
-    test_failing_calls::<1>();
-    test_failing_calls::<4>();
-    test_failing_calls::<8>();
-    test_failing_calls::<32>();
-    test_failing_calls::<256>();
+    for_units!(1 4 8 32 256: test_failing_calls());
 }

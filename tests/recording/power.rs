@@ -3,11 +3,11 @@
 use std::ops::Range;
 
 use embedded_safetensors::{Model, WriteError, io::NorFile};
-use support::Chip;
 use support::nor::{Call, End, Fault, NorFlashErrorKind, Tear};
 use support::random::Random;
 use support::share;
 use support::verdict::full_verdict;
+use support::{Chip, for_units};
 
 use crate::recording::sample::Sample;
 
@@ -148,11 +148,7 @@ fn test_one_partition<const UNIT: usize>(how: How) {
 #[test]
 fn one_partition_never_has_an_incomplete_file() {
     for how in [How::Recorded, How::Received] {
-        test_one_partition::<1>(how);
-        test_one_partition::<4>(how);
-        test_one_partition::<8>(how);
-        test_one_partition::<32>(how);
-        test_one_partition::<256>(how);
+        for_units!(1 4 8 32 256: test_one_partition(how));
     }
 }
 
@@ -200,10 +196,6 @@ fn two_partitions<const UNIT: usize>(buffer: usize, how: How) {
 fn two_partitions_have_the_old_or_the_new_file() {
     for (buffer, how) in [(0, How::Recorded), (300, How::Recorded), (0, How::Received), (300, How::Received)]
     {
-        two_partitions::<1>(buffer, how);
-        two_partitions::<4>(buffer, how);
-        two_partitions::<8>(buffer, how);
-        two_partitions::<32>(buffer, how);
-        two_partitions::<256>(buffer, how);
+        for_units!(1 4 8 32 256: two_partitions(buffer, how));
     }
 }

@@ -38,5 +38,11 @@ pub mod verdict;
 pub mod waiting;
 pub mod writing;
 
+/// Calls a function that is generic over the unit of flash: `for_units!(1 4 8: test(argument))`.
+#[macro_export]
+macro_rules! for_units {
+    ($($unit:literal)+: $function:ident $arguments:tt) => { $($function::<$unit> $arguments;)+ };
+}
+
 /// NOR flash that logs its calls.
 pub type Chip<const UNIT: usize, const SECTORS: usize = 8> = nor::Nor<UNIT, 1024, SECTORS, Vec<nor::Call>>;
