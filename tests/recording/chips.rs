@@ -7,9 +7,9 @@ use embedded_safetensors::{
     io::{FileLen, NorFile},
     write::Placement,
 };
-use support::Chip;
 use support::nor::Call;
 use support::verdict::full_verdict;
+use support::{Chip, for_units};
 
 use crate::recording::sample::Sample;
 
@@ -44,12 +44,7 @@ fn assert_recorded_as_planned<const UNIT: usize>() {
 
 #[test]
 fn recorded_file_matches_plan() {
-    assert_recorded_as_planned::<1>();
-    assert_recorded_as_planned::<2>();
-    assert_recorded_as_planned::<4>();
-    assert_recorded_as_planned::<8>();
-    assert_recorded_as_planned::<32>();
-    assert_recorded_as_planned::<256>();
+    for_units!(1 2 4 8 32 256: assert_recorded_as_planned());
 }
 
 #[test]
@@ -122,15 +117,10 @@ fn partition_starts_at_a_sector_and_ends_anywhere() {
     {
         let mut flash = Chip::<4>::new(7);
         let outcome = sample.record(NorFile::partition(&mut flash, partition.clone()), 64, 100).map(drop);
-        match capacity < needed {
-            true => assert_eq!(
-                outcome,
-                Err(ErrorKind::Capacity { needed, capacity }.at(capacity).into()),
-                "{partition:?}"
-            ),
-            false => assert_eq!(outcome, Ok(())),
-        }
-        assert_eq!(flash.calls.is_empty(), capacity < needed, "nothing was erased");
+        let is_refused = capacity < needed;
+        let error = ErrorKind::Capacity { needed, capacity }.at(capacity).into();
+        assert_eq!(outcome, if is_refused { Err(error) } else { Ok(()) }, "{partition:?}");
+        assert_eq!(flash.calls.is_empty(), is_refused, "nothing was erased");
         assert!(
             flash.calls.iter().all(|call| !matches!(call, Call::Erase(range) if range.end > partition.end))
         );
