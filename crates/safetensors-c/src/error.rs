@@ -27,8 +27,6 @@ macro_rules! misuses {
         pub enum Misuse { $($name),+ }
 
         impl Misuse {
-            const CODES: &[&str] = &[$($code),+];
-
             const fn code(self) -> &'static str {
                 match self { $(Self::$name => $code),+ }
             }
@@ -37,6 +35,8 @@ macro_rules! misuses {
                 match self { $(Self::$name => $sentence),+ }
             }
         }
+
+        const _: () = { $(check_code($code);)+ };
     };
 }
 
@@ -218,30 +218,18 @@ impl Display for Cause {
     }
 }
 
-const fn all_fit(codes: &[&str]) -> bool {
-    let mut index = 0;
-    while index < codes.len() {
-        // With the final 0.
-        if codes[index].len() >= crate::abi::CODE_LEN {
-            return false;
-        }
-        index += 1;
-    }
-    true
+/// Checks that a code and its final 0 fit into the memory for them.
+const fn check_code(code: &str) {
+    assert!(code.len() < crate::abi::CODE_LEN, "a code is longer than SFT_CODE_LEN");
 }
 
-const fn all_kinds_fit() -> bool {
+const _: () = {
     let mut index = 0;
     while index < ErrorKind::ALL.len() {
-        if !all_fit(&[ErrorKind::ALL[index].1]) {
-            return false;
-        }
+        check_code(ErrorKind::ALL[index].1);
         index += 1;
     }
-    true
-}
-
-const _: () = assert!(all_fit(Misuse::CODES) && all_kinds_fit(), "a code is longer than SFT_CODE_LEN");
+};
 
 /// `sft_error`. What C may change is plain data.
 #[repr(C)]

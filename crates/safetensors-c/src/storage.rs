@@ -186,32 +186,22 @@ pub struct SinkIn {
 }
 
 /// A sink that was checked.
-pub struct Sink {
-    write: Write,
-    prepare: Option<Prepare>,
-    flush: Option<Flush>,
-    context: *mut c_void,
-    capacity: u64,
-    unit: usize,
-}
+pub struct Sink(SinkIn);
 
 impl Sink {
     /// # Errors
     /// It has no callback to write, a unit that is not a power of two or does not fit into 32 bits, or a unit
     /// above 8 bytes without a callback to prepare.
     pub fn new(sink: &SinkIn) -> Result<Self, Misuse> {
-        let SinkIn { write, prepare, flush, context, capacity, unit } = *sink;
-        match (write, u32::try_from(unit)) {
-            (Some(write), Ok(_)) if unit.is_power_of_two() && (unit <= 8 || prepare.is_some()) => {
-                Ok(Self { write, prepare, flush, context, capacity, unit })
-            }
-            _ => Err(Misuse::Storage),
-        }
+        let SinkIn { write, prepare, unit, .. } = *sink;
+        let is_unit = unit.is_power_of_two() && u32::try_from(unit).is_ok();
+        let is_right = write.is_some() && is_unit && (unit <= 8 || prepare.is_some());
+        if is_right { Ok(Self(*sink)) } else { Err(Misuse::Storage) }
     }
 
     /// Returns its unit.
     pub const fn unit_len(&self) -> usize {
-        self.unit
+        self.0.unit
     }
 }
 
@@ -219,25 +209,25 @@ impl WriteAt for Sink {
     type Error = Fault;
 
     fn unit(&self) -> usize {
-        self.unit
+        self.0.unit
     }
 
     fn capacity(&mut self) -> Result<Option<u64>, Fault> {
-        Ok(Some(self.capacity))
+        Ok(Some(self.0.capacity))
     }
 
     fn prepare(&mut self, data_start: u64, file_len: u64) -> Result<(), WriteError<Fault>> {
-        if let Some(prepare) = self.prepare {
+        if let Some(prepare) = self.0.prepare {
             // SAFETY: the header says what a callback may do.
-            let returned = unsafe { prepare(self.context, data_start, file_len) };
+            let returned = unsafe { prepare(self.0.context, data_start, file_len) };
             return done(returned, 0).map_err(WriteError::Sink);
         }
         // The high half of the length first: however little of it is written, no header is as long. If a unit
         // holds the length, the start of the header's text first: no header with a byte 0xFF is valid.
-        let steps: [(u64, &[u8]); 2] = match self.unit {
+        let steps: [(u64, &[u8]); 2] = match self.0.unit {
             ..=4 => [(4, &[0xFF; 4]), (0, &[0xFF; 4])],
             // A file of 8 bytes, which cannot be valid.
-            _ if self.capacity < 16 => [(0, &[0xFF; 8]), (8, &[])],
+            _ if self.0.capacity < 16 => [(0, &[0xFF; 8]), (8, &[])],
             _ => [(8, &[0xFF; 8]), (0, &[0xFF; 8])],
         };
         for (mut at, mut bytes) in steps {
@@ -257,22 +247,20 @@ impl WriteAt for Sink {
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<usize, Fault> {
         // A multiple of every unit that fits.
         let asked = bytes.len().min(MOST);
-        if asked == 0 {
-            return Ok(0);
-        }
+        let Some(write) = self.0.write.filter(|_| asked > 0) else { return Ok(0) };
         // SAFETY: the header says what a callback may do; there are that many bytes.
-        let returned = unsafe { (self.write)(self.context, offset, bytes.as_ptr().cast(), asked) };
+        let returned = unsafe { write(self.0.context, offset, bytes.as_ptr().cast(), asked) };
         match count(returned, asked, offset)? {
             // The next write would begin inside a unit.
-            taken if taken & (self.unit - 1) > 0 => Err(Fault::wrong_count(returned, asked, offset)),
+            taken if taken & (self.0.unit - 1) > 0 => Err(Fault::wrong_count(returned, asked, offset)),
             taken => Ok(taken),
         }
     }
 
     fn flush(&mut self) -> Result<(), Fault> {
-        match self.flush {
+        match self.0.flush {
             // SAFETY: the header says what a callback may do.
-            Some(flush) => done(unsafe { flush(self.context) }, 0),
+            Some(flush) => done(unsafe { flush(self.0.context) }, 0),
             None => Ok(()),
         }
     }
