@@ -1,14 +1,13 @@
 //! `safetensors delta`: writes what a device needs to make one model of another.
 
 use super::sign::short_len;
-use super::{Context, Error, Exit, Outcome, Run, check_stdin_once};
+use super::{Context, Error, Outcome, Run, check_stdin_once};
 use crate::error::not_read::NotRead;
 use crate::input::model::Model;
 use crate::input::source::{BUFFER, each_piece};
-use crate::json::{about, object};
+use crate::json::object;
 use crate::output::model::NewModel;
 use crate::output::overwrite::check_not_in_model;
-use crate::output::stdout::show;
 use crate::tensor::delta::pieces;
 use crate::tensor::sums::sum_of_model;
 use crate::text::number::digits;
@@ -46,16 +45,12 @@ impl Run for Delta {
         [&old, &new].into_iter().try_for_each(|model| check_not_in_model(model, &self.to.output))?;
         let (_, length) = (short_len(&old)?, short_len(&new)?);
         let bytes = self.write(context, &old, &new)?;
-        if self.to.is_file() {
-            let (base, output) = (self.old.to_string_lossy(), self.to.output.to_string_lossy());
-            let done = object! { base, length, output, bytes };
-            show(self.to.json, &about(&self.new, true, done), |out| {
-                let (output, new) = (shown_path(&self.to.output), shown_path(&self.new));
-                let [bytes, length] = [bytes, length.into()].map(|bytes| counted(bytes, "byte"));
-                writeln!(out, "{output}: {bytes} instead of the {length} of {new}")
-            })?;
-        }
-        Ok(Exit::Good)
+        let (base, output) = (self.old.to_string_lossy(), self.to.output.to_string_lossy());
+        self.to.say(&self.new, object! { base, length, output, bytes }, |out| {
+            let (output, new) = (shown_path(&self.to.output), shown_path(&self.new));
+            let [bytes, length] = [bytes, length.into()].map(|bytes| counted(bytes, "byte"));
+            writeln!(out, "{output}: {bytes} instead of the {length} of {new}")
+        })
     }
 }
 

@@ -2,10 +2,9 @@
 
 use super::{Context, Error, Exit, Outcome, Run};
 use crate::input::discover::{ShardName, index_of_all, name_of, reject_partial_models, without_listed};
-use crate::json::{about, object};
+use crate::json::object;
 use crate::output::model::NewModel;
 use crate::output::overwrite::check_not_in_model;
-use crate::output::stdout::show;
 use crate::pack::{Contents, Layout, Prefer, make, open_all};
 use crate::text::{counted, shown_path};
 use std::collections::BTreeSet;
@@ -46,17 +45,12 @@ impl Run for Join {
         let (shards, padding) =
             (models.iter().map(|model| model.parts().len()).sum::<usize>(), contents.padding);
         let done = object! { output, tensors, shards, padding_left_out: padding.tensors, bytes };
-        show(self.new.json, &about(&inputs[0], true, done), |mut out| {
+        self.new.say(&inputs[0], done, |mut out| {
             let (tensors, files) = (counted(tensors as u64, "tensor"), counted(shards as u64, "file"));
-            writeln!(
-                out,
-                "{}: {tensors} of {files}, {}",
-                shown_path(&self.new.output),
-                counted(bytes, "byte")
-            )?;
+            let (path, bytes) = (shown_path(&self.new.output), counted(bytes, "byte"));
+            writeln!(out, "{path}: {tensors} of {files}, {bytes}")?;
             padding.print(&mut out)
-        })?;
-        Ok(Exit::Good)
+        })
     }
 }
 

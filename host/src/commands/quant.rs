@@ -1,12 +1,12 @@
 //! `safetensors quant`: rewrites the weights of GPTQ and AWQ for reading row by row.
 
-use super::{Context, Error, Exit, Outcome, Run};
+use super::{Context, Error, Outcome, Run};
 use crate::input::discover::reject_partial_models;
 use crate::input::model::{Model, Padding, Tensor};
-use crate::json::{List, about, object};
+use crate::json::{List, object};
 use crate::output::model::NewModel;
 use crate::output::overwrite::check_not_in_model;
-use crate::output::stdout::{complain, show};
+use crate::output::stdout::complain;
 use crate::table::{Side, Table};
 use crate::tensor::quant::{Layer, Packing, Part};
 use crate::tensor::slice::Sliced;
@@ -14,7 +14,6 @@ use crate::text::terminal::Stream;
 use crate::text::{quoted, shown_path};
 use embedded_safetensors::Dtype;
 use embedded_safetensors::write::TensorSpec;
-use std::io;
 use std::path::PathBuf;
 
 /// Rewrite 4-bit weights of GPTQ or AWQ as matrices with groups along the row
@@ -66,10 +65,7 @@ impl Run for Quant {
         self.warn(&layers);
         let (tensors, padding) = plan(&model, &layers)?;
         let bytes = self.write(context, &model, &tensors)?;
-        if self.new.is_file() {
-            self.print(&layers, (tensors.len(), bytes), padding)?;
-        }
-        Ok(Exit::Good)
+        self.print(&layers, (tensors.len(), bytes), padding)
     }
 }
 
@@ -114,12 +110,7 @@ impl Quant {
         })
     }
 
-    fn print(
-        &self,
-        layers: &[Layer<'_>],
-        (tensors, bytes): (usize, u64),
-        padding: Padding,
-    ) -> io::Result<()> {
+    fn print(&self, layers: &[Layer<'_>], (tensors, bytes): (usize, u64), padding: Padding) -> Outcome {
         let rewritten = layers.iter().filter_map(|layer| Some((layer.parts().next()?.1, layer)));
         let matrices = rewritten.clone().map(|(name, layer)| {
             let (rows, columns, group) = (layer.outputs, layer.inputs, layer.group);
@@ -128,7 +119,7 @@ impl Quant {
         let (output, rewritten_in_json) = (self.new.output.to_string_lossy(), List(matrices));
         let done =
             object! { output, bytes, tensors, padding_left_out: padding, rewritten: rewritten_in_json };
-        show(self.new.json, &about(&self.model, true, done), |mut out| {
+        self.new.say(&self.model, done, |mut out| {
             writeln!(out, "{}", self.new.summary(tensors, bytes))?;
             let [name, zeros] = ["rewritten", "zero points"].map(|title| (title, Side::Left));
             let [rows, columns, group] = ["rows", "columns", "group"].map(|title| (title, Side::Right));

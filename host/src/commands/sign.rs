@@ -1,14 +1,13 @@
 //! `safetensors sign`: signs a model for the devices that install it.
 
-use super::{Context, Error, Exit, Outcome, Run};
+use super::{Context, Error, Outcome, Run};
 use crate::args::whole;
 use crate::input::key::key;
 use crate::input::model::Model;
-use crate::json::{about, object};
+use crate::json::object;
 use crate::output::file::Product;
 use crate::output::model::NewModel;
 use crate::output::overwrite::check_not_in_model;
-use crate::output::stdout::show;
 use crate::tensor::sums::sum_of_model;
 use crate::text::number::digits;
 use crate::text::{counted, shown_path};
@@ -78,13 +77,10 @@ impl Run for Sign {
         product.put(&offer)?;
         product.put(&key.sign(&offer).to_bytes())?;
         product.finish()?;
-        if self.to.is_file() {
-            let done = object! { output: path.to_string_lossy(), bytes: 128, sha256: digits(&sum) };
-            show(self.to.json, &about(&self.model, true, done), |out| {
-                let (path, of, len) = (shown_path(path), shown_path(&self.model), counted(len, "byte"));
-                writeln!(out, "{path}: signs the {len} of {of}, counter {counter}")
-            })?;
-        }
-        Ok(Exit::Good)
+        let done = object! { output: path.to_string_lossy(), bytes: 128, sha256: digits(&sum) };
+        self.to.say(&self.model, done, |out| {
+            let (path, of, len) = (shown_path(path), shown_path(&self.model), counted(len, "byte"));
+            writeln!(out, "{path}: signs the {len} of {of}, counter {counter}")
+        })
     }
 }

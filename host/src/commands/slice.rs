@@ -1,18 +1,16 @@
 //! `safetensors slice`: writes slices of tensors into a new model.
 
-use super::{Context, Error, Exit, Outcome, Run};
+use super::{Context, Error, Outcome, Run};
 use crate::input::model::{Model, with_slice};
 use crate::input::selection::Selection;
-use crate::json::{List, about, object};
+use crate::json::{List, object};
 use crate::output::model::NewModel;
 use crate::output::overwrite::check_not_in_model;
-use crate::output::stdout::show;
 use crate::table::{Side, Table};
 use crate::tensor::slice::Sliced;
 use crate::text::quoted;
 use embedded_safetensors::write::TensorSpec;
 use std::collections::HashSet;
-use std::io;
 use std::path::PathBuf;
 
 /// Write slices of tensors into a new safetensors file
@@ -43,10 +41,7 @@ impl Run for Slice {
         check_not_in_model(&model, &self.new.output)?;
         let slices = slices(&model, &asked)?;
         let bytes = self.write(context, &model, &slices)?;
-        if self.new.is_file() {
-            self.print(&slices, bytes)?;
-        }
-        Ok(Exit::Good)
+        self.print(&slices, bytes)
     }
 }
 
@@ -100,12 +95,12 @@ impl Slice {
         self.new.write(context, model, pairs, &tensors, |index, take| slices[index].bytes(&work, take))
     }
 
-    fn print(&self, slices: &[Sliced<'_>], bytes: u64) -> io::Result<()> {
+    fn print(&self, slices: &[Sliced<'_>], bytes: u64) -> Outcome {
         let tensors = slices.iter().map(|slice| {
             object! { name: slice.name(), dtype: slice.dtype().name(), shape: slice.dims() }
         });
         let done = object! { output: self.new.output.to_string_lossy(), bytes, tensors: List(tensors) };
-        show(self.new.json, &about(&self.model, true, done), |mut out| {
+        self.new.say(&self.model, done, |mut out| {
             writeln!(out, "{}", self.new.summary(slices.len(), bytes))?;
             let mut table = Table::new(["tensor", "dtype", "shape"].map(|title| (title, Side::Left)));
             for slice in slices {

@@ -2,14 +2,19 @@
 
 use crate::args::kind::Kind;
 use crate::context::Context;
-use crate::error::Error;
+use crate::error::{Error, Outcome};
+use crate::exit::Exit;
 use crate::input::model::Model;
+use crate::json::about;
 use crate::output::file::{Product, check_output_path, check_stdout_use, check_terminal};
 use crate::output::overwrite::check_not_input;
+use crate::output::stdout::show;
 use crate::output::writer::{Take, begin, fill};
 use crate::text::{counted, shown_path};
 use embedded_safetensors::write::{FileSpec, TensorSpec};
 use safetensors_files::{ModelEditor, SaveMethod};
+use serde::Serialize;
+use std::io::{self, Write};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
@@ -39,6 +44,19 @@ impl NewModel {
     pub fn summary(&self, tensors: usize, bytes: u64) -> String {
         let (tensors, bytes) = (counted(tensors as u64, "tensor"), counted(bytes, "byte"));
         format!("{}: {tensors}, {bytes}", shown_path(&self.output))
+    }
+
+    /// Says what was done with the input, unless the output went to standard output.
+    pub fn say(
+        &self,
+        input: &Path,
+        done: impl Serialize,
+        text: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> Outcome {
+        if self.is_file() {
+            show(self.json, &about(input, true, done), text)?;
+        }
+        Ok(Exit::Good)
     }
 
     /// Checks the arguments. An output that is an input is reported before all other errors.
