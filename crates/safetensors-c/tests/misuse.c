@@ -84,8 +84,7 @@ static int32_t read_device(void *context, uint64_t offset, void *buffer, size_t 
 
 static void error_texts(void)
 {
-    sft_error error, garbage;
-    sft_error two[2];
+    sft_error error, garbage, two[2];
     char small[8];
     sft_model model;
     char *none = NULL;
@@ -720,8 +719,7 @@ static void duplicates(void)
     static const char TWICE[] = "........{\"12345678\":{\"dtype\":\"U8\",\"shape\":[0],\"data_offsets\":[0,0]},"
                                 "\"12345678\":{\"dtype\":\"U8\",\"shape\":[0],\"data_offsets\":[0,0]}}";
     uint8_t twice[sizeof TWICE - 1];
-    sft_storage storage = sft_memory(twice, sizeof twice);
-    sft_model model;
+    storage = sft_memory(twice, sizeof twice);
     memcpy(twice, TWICE, sizeof twice);
     memset(twice, 0, 8);
     twice[0] = (uint8_t)(sizeof twice - 8);
@@ -742,15 +740,12 @@ static int32_t read_partition(void *context, uint64_t offset, void *buffer, size
 /* A callback is not asked for what is outside of its partition. */
 static void partitions(void)
 {
-    device it;
-    sft_model model;
-    sft_tensor tensors[2];
-    memset(&it, 0, sizeof it);
+    fresh();
     for (partition_len = 0; partition_len <= FILE_LEN; partition_len++) {
-        sft_storage storage = sft_callbacks(read_partition, &it, partition_len, SFT_LEN_AT_MOST);
         const char *code = partition_len < 8 ? "container.short"
                            : partition_len < DATA ? "container.header-beyond-file"
                                                   : partition_len < FILE_LEN ? "data.short" : "";
+        storage = sft_callbacks(read_partition, &reader, partition_len, SFT_LEN_AT_MOST);
         FAILS(code, sft_open(&model, &storage, both, tensors, 2, window, 64, ERROR));
         storage.len_is = SFT_LEN_EXACT;
         FAILS(code, sft_open(&model, &storage, both, tensors, 2, window, 64, ERROR));
@@ -857,21 +852,15 @@ static void forged_tensors(void)
 static sft_status everything(device *it)
 {
     const sft_storage storage = storage_of(it);
-    sft_model model;
-    sft_tensor tensors[2];
-    float a[2] = { 0, 0 };
-    uint8_t sum[32] = { 0 };
     int visited = 0;
     sft_status status = sft_open(&model, &storage, both, tensors, 2, window, 16, ERROR);
     THEN(sft_find(&model, both, tensors, 2, window, 16, ERROR));
     THEN(sft_for_each(&model, visit_nothing, &visited, text, 64, window, 16, ERROR));
     THEN(sft_validate_names(&model, NULL, slots, 2, text, 64, window, 16, ERROR));
     THEN(sft_metadata(&model, "key", text, 64, NULL, window, 16, ERROR));
-    if (status == SFT_OK) {
-        status = sft_read_f32(&model, &tensors[0], 0, a, 2, ERROR);
-        CHECK(status != SFT_OK || (a[0] == 1 && a[1] == 2));
-    }
-    THEN(sft_read_bytes(&model, &tensors[0], 0, a, 8, ERROR));
+    THEN(sft_read_f32(&model, &tensors[0], 0, of_a, 2, ERROR));
+    CHECK(status != SFT_OK || (of_a[0] == 1 && of_a[1] == 2));
+    THEN(sft_read_bytes(&model, &tensors[0], 0, of_a, 8, ERROR));
     THEN(sft_verify_sha256(&model, sum, window, 16, ERROR));
     return status;
 }
@@ -882,34 +871,32 @@ static void bad_reads(void)
         { "storage.end", 0 },           { "storage.failed", -7 },     { "storage.failed", INT32_MIN },
         { "storage.count", INT32_MAX }, { "storage.count", ONE_MORE },
     };
-    device it;
     int calls, call, reads_of_open;
     size_t i;
-    sft_model model;
-    const sft_storage storage = storage_of(&it);
-    memset(&it, 0, sizeof it);
+    fresh();
+    storage = storage_of(&reader);
     PASSES(sft_open(&model, &storage, NULL, NULL, 0, window, 16, ERROR));
     /* A file that ends while it is opened is one that is too short, whatever its length is said to be. */
-    reads_of_open = it.calls;
+    reads_of_open = reader.calls;
     for (call = 1; call <= reads_of_open; call++) {
-        it.calls = 0;
-        it.wrong_call = call;
+        reader.calls = 0;
+        reader.wrong_call = call;
         FAILS(call == 1 ? "container.short" : "container.header-beyond-file",
               sft_open(&model, &storage, NULL, NULL, 0, window, 16, ERROR));
     }
-    memset(&it, 0, sizeof it);
-    FAILS("integrity.sum", everything(&it));
-    calls = it.calls;
+    fresh();
+    FAILS("integrity.sum", everything(&reader));
+    calls = reader.calls;
     CHECK(calls > 40);
     for (call = 1; call <= calls; call++) {
         for (i = call > reads_of_open ? 0 : 1; i < sizeof ROWS / sizeof ROWS[0]; i++) {
-            it.calls = 0;
-            it.wrong_call = call;
-            it.returns = ROWS[i].returns;
-            FAILS(ROWS[i].code, everything(&it));
-            CHECK(it.calls == call && error_of_call.at < FILE_LEN);
-            CHECK(it.returns == ONE_MORE ? error_of_call.storage > 0 && error_of_call.storage <= 65
-                                         : error_of_call.storage == it.returns);
+            reader.calls = 0;
+            reader.wrong_call = call;
+            reader.returns = ROWS[i].returns;
+            FAILS(ROWS[i].code, everything(&reader));
+            CHECK(reader.calls == call && error_of_call.at < FILE_LEN);
+            CHECK(reader.returns == ONE_MORE ? error_of_call.storage > 0 && error_of_call.storage <= 65
+                                             : error_of_call.storage == reader.returns);
         }
     }
 }
@@ -954,12 +941,10 @@ static void receivers(void)
 /* Files that are not received, and targets that do not fit. */
 static void rejected_files(void)
 {
-    sft_receiver receiver;
-    sft_target targets[2];
-    float a[2] = { 0, 0 };
     int8_t small[2] = { 0, 0 };
     uint8_t bytes[8] = { 0 };
     size_t cut;
+    memset(of_a, 0, sizeof of_a);
     for (cut = 0; cut < FILE_LEN; cut++) {
         const char *code = cut < 8 ? "container.short" : cut < DATA ? "container.header-beyond-file" : "data.short";
         PASSES(sft_receiver_begin(&receiver, NULL, 0, ERROR));
@@ -970,11 +955,11 @@ static void rejected_files(void)
         CHECK(sft_receiver_remaining(&receiver) == 0);
     }
     PASSES(sft_receiver_begin(&receiver, targets, 2, ERROR));
-    PASSES(sft_receiver_add_f32(&receiver, &A, a, 2, ERROR));
+    PASSES(sft_receiver_add_f32(&receiver, &A, of_a, 2, ERROR));
     PASSES(sft_receiver_add_i8(&receiver, &B, small, 2, ERROR));
     FAILS("limit.buffer", sft_receiver_push(&receiver, file, FILE_LEN, ERROR));
     FAILS("limit.buffer", sft_receiver_end(&receiver, ERROR));
-    CHECK(a[0] == 0 && small[0] == 0);
+    CHECK(of_a[0] == 0 && small[0] == 0);
     PASSES(sft_receiver_begin(&receiver, targets, 2, ERROR));
     PASSES(sft_receiver_add_bytes(&receiver, &A, bytes, 7, ERROR));
     FAILS("limit.buffer", sft_receiver_push(&receiver, file, FILE_LEN, ERROR));
@@ -984,7 +969,7 @@ static void rejected_files(void)
     PASSES(sft_receiver_begin(&receiver, targets, 2, ERROR));
     PASSES(sft_receiver_add_bytes(&receiver, &A, NULL, 0, ERROR));
     FAILS("limit.buffer", sft_receiver_push(&receiver, file, FILE_LEN, ERROR));
-    CHECK(a[0] == 0 && small[0] == 0 && bytes[0] == 0);
+    CHECK(of_a[0] == 0 && small[0] == 0 && bytes[0] == 0);
 }
 
 /* ---- Recorders --------------------------------------------------------------------------------------- */
