@@ -69,11 +69,6 @@ unsafe extern "C" fn read(context: *mut c_void, offset: u64, to: *mut c_void, le
 pub fn request(name: &CStr, dtypes: u32, dims: &[u64]) -> Request {
     let mut shape = [0; 8];
     shape[..dims.len()].copy_from_slice(dims);
-    Request {
-        name: name.as_ptr(),
-        dtypes,
-        rank: dims.len().try_into().expect("at most 8"),
-        optional: 0,
-        shape,
-    }
+    let rank = dims.len().try_into().expect("at most 8");
+    Request { name: name.as_ptr(), dtypes, rank, optional: 0, shape }
 }

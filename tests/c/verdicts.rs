@@ -115,18 +115,10 @@ fn check(file: &[u8], error: Fault, table: Option<&Table>, vector: &Vector) -> R
     let unordered = open_unordered(&mut memory);
     expect("sft_open_unordered", unordered, opened.clone())?;
     if opened.is_none() {
-        let Memory { model, window, text, slots, .. } = &mut memory;
-        let names = call!(
-            sft_validate_names,
-            model.as_mut_ptr(),
-            null(),
-            slots.as_mut_ptr().cast(),
-            slots.len(),
-            text.as_mut_ptr().cast(),
-            text.len(),
-            window.as_mut_ptr().cast(),
-            window.len(),
-        );
+        let [count, text_len, len] = [memory.slots.len(), memory.text.len(), memory.window.len()];
+        let (model, slots) = (memory.model.as_mut_ptr(), memory.slots.as_mut_ptr().cast());
+        let (text, window) = (memory.text.as_mut_ptr().cast(), memory.window());
+        let names = call!(sft_validate_names, model, null(), slots, count, text, text_len, window, len);
         expect("sft_validate_names", fault(names), error.clone())?;
     }
     let received = receive(&mut memory, None);
@@ -150,17 +142,9 @@ fn open(memory: &mut Memory<'_>) -> Fault {
 }
 
 fn open_unordered(memory: &mut Memory<'_>) -> Fault {
-    let storage = storage(&memory.file);
-    let Memory { model, window, slots, .. } = memory;
-    fault(call!(
-        sft_open_unordered,
-        model.as_mut_ptr(),
-        &raw const storage,
-        slots.as_mut_ptr().cast(),
-        slots.len(),
-        window.as_mut_ptr().cast(),
-        window.len(),
-    ))
+    let (storage, count, len) = (storage(&memory.file), memory.slots.len(), memory.window.len());
+    let (model, slots) = (memory.model.as_mut_ptr(), memory.slots.as_mut_ptr().cast());
+    fault(call!(sft_open_unordered, model, &raw const storage, slots, count, memory.window(), len))
 }
 
 /// A tensor that was listed, and its name.
