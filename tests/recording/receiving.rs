@@ -1,7 +1,7 @@
 //! Files that arrive once and are stored.
 
 use embedded_safetensors::{
-    ErrorKind, View, WriteAt, WriteError,
+    ErrorKind, View, WriteError,
     io::NorFile,
     query::Query,
     stream::{FileReceiver, Status},
@@ -186,56 +186,5 @@ fn errors_do_not_depend_on_the_pieces() {
                 "{piece}: {error}"
             );
         }
-    }
-}
-
-/// A call that the storage has failed is repeated with the bytes that were not taken.
-#[test]
-fn failed_call_can_be_repeated() {
-    struct Flaky<'m> {
-        memory: &'m mut [u8],
-        calls: usize,
-    }
-    impl WriteAt for Flaky<'_> {
-        type Error = &'static str;
-
-        fn capacity(&mut self) -> Result<Option<u64>, &'static str> {
-            Ok(None)
-        }
-
-        fn prepare(&mut self, _: u64, _: u64) -> Result<(), WriteError<&'static str>> {
-            Ok(())
-        }
-
-        fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<usize, &'static str> {
-            self.calls += 1;
-            if self.calls.is_multiple_of(2) {
-                return Err("busy");
-            }
-            let at = usize::try_from(offset).expect("small");
-            self.memory[at..at + bytes.len()].copy_from_slice(bytes);
-            Ok(bytes.len())
-        }
-
-        fn flush(&mut self) -> Result<(), &'static str> {
-            Ok(())
-        }
-    }
-    let file = with_header(HEADER, 40);
-    for piece in 1..=file.len() {
-        let (mut memory, mut buffer) = (vec![0; file.len()], [0; 16]);
-        let storage = Flaky { memory: &mut memory, calls: 0 };
-        let mut receiver = FileReceiver::new(storage, file.len() as u64, &mut [], &mut buffer).expect("fits");
-        for (index, part) in file.chunks(piece).enumerate() {
-            let end = index * piece + part.len();
-            loop {
-                let at = usize::try_from(receiver.position()).expect("small");
-                match receiver.push(&file[at..end]) {
-                    Ok(_) => break,
-                    Err(error) => assert_eq!(error, WriteError::Sink("busy")),
-                }
-            }
-        }
-        assert_eq!(receiver.summary().map(|summary| summary.tensors), Some(1), "{piece}");
     }
 }

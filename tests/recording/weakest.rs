@@ -189,11 +189,17 @@ fn unless_broken<T>(outcome: Result<T, WriteError<Fault>>) -> Outcome {
     if let Err(WriteError::Sink(_)) = outcome { Ok(()) } else { outcome.map(drop) }
 }
 
-fn receive(storage: &mut Weakest<'_>, file: &[u8], buffer: &mut [u8], random: &mut Random) -> Outcome {
+/// Receives a file in pieces of at most so many bytes.
+fn receive(
+    storage: &mut Weakest<'_>,
+    file: &[u8],
+    buffer: &mut [u8],
+    (random, most): (&mut Random, usize),
+) -> Outcome {
     let mut receiver = FileReceiver::new(storage, file.len() as u64, &mut [], buffer)?;
     while receiver.position() < file.len() as u64 {
         let (_, left) = file.split_at(usize::try_from(receiver.position()).unwrap());
-        unless_broken(receiver.push(&left[..left.len().min(1 + random.below(1000))]))?;
+        unless_broken(receiver.push(&left[..left.len().min(1 + random.below(most))]))?;
     }
     receiver.finish().map(drop)
 }
@@ -211,6 +217,19 @@ fn record(
         unless_broken(writer.write_bytes(&left[..len]))?;
     }
     writer.finish().map(drop)
+}
+
+/// A call that the storage has failed is repeated with the bytes that were not taken. Only the first calls
+/// fail, because `finish` cannot be repeated.
+#[test]
+fn failed_calls_can_be_repeated() {
+    let file = Sample::short().file();
+    for most in 1..=64 {
+        let new = Weakest::holding(&[], &file, 1, Order::Any);
+        let (mut storage, mut random) = (Weakest { cuts: 0, failures: 0b10101, ..new }, Random::new(0));
+        assert_eq!(receive(&mut storage, &file, &mut [0; 16], (&mut random, most)), Ok(()), "{most}");
+        assert_eq!((found(&storage.memory), storage.failures), (Some(file.clone()), 0), "{most}");
+    }
 }
 
 /// Records a model, or receives a file, over an older one, in any pieces, while some calls fail.
@@ -235,7 +254,7 @@ pub fn check(random: &mut Random) {
     }
     let file = headers::file(random);
     let (verdict, mut storage) = (full_verdict(&file), over(&file));
-    let outcome = receive(&mut storage, &file, &mut buffer, random);
+    let outcome = receive(&mut storage, &file, &mut buffer, (random, 1000));
     // Neither equal names nor equal keys are found.
     let overlooked = [ErrorKind::DuplicateName, ErrorKind::DuplicateKey];
     match (outcome, verdict) {
