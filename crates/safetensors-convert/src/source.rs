@@ -67,7 +67,7 @@ pub trait TensorSource {
     ///
     /// # Errors
     /// As for opening the file; or no tensor has this index. The reader returns such errors, too.
-    fn read(&self, index: usize) -> io::Result<Box<dyn Read + '_>>;
+    fn read(&self, index: usize) -> io::Result<Box<dyn Read + Send + '_>>;
 }
 
 /// Returns an item of a list by a number of 32 bits.

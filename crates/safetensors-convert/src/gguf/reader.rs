@@ -90,11 +90,11 @@ impl TensorSource for Gguf {
         stored.kind.dtype().is_none().then(|| stored.kind.name())
     }
 
-    fn read(&self, index: usize) -> io::Result<Box<dyn Read + '_>> {
+    fn read(&self, index: usize) -> io::Result<Box<dyn Read + Send + '_>> {
         let found = self.tensors.get(index).zip(self.stored.get(index));
         let (tensor, stored) = found.ok_or_else(no_tensor)?;
         let source = Exact::new(&self.file, stored.at, stored.len);
-        let source: Box<dyn Read> = match (stored.kind.dtype(), self.is_big) {
+        let source: Box<dyn Read + Send> = match (stored.kind.dtype(), self.is_big) {
             (Some(dtype), true) => Box::new(swapped(dtype, source)),
             (Some(_), false) => Box::new(source),
             (None, false) if self.is_raw => Box::new(source),

@@ -71,7 +71,7 @@ impl Arrays {
     }
 
     /// Returns the elements of an array as the file has them, but with the last axis fastest.
-    fn elements(&self, tensor: &Tensor, layout: &Layout) -> io::Result<Box<dyn Read + '_>> {
+    fn elements(&self, tensor: &Tensor, layout: &Layout) -> io::Result<Box<dyn Read + Send + '_>> {
         let (at, width, dims) = (layout.data_at, u64::from(tensor.dtype.bits() >> 3), &tensor.dims);
         let strides = fortran(dims);
         let is_transposed = layout.is_fortran && !is_contiguous(dims, &strides);
@@ -105,7 +105,7 @@ impl TensorSource for Arrays {
         self.layouts.get(index).is_some_and(|layout| layout.order == Order::Raw)
     }
 
-    fn read(&self, index: usize) -> io::Result<Box<dyn Read + '_>> {
+    fn read(&self, index: usize) -> io::Result<Box<dyn Read + Send + '_>> {
         let (tensor, layout) = self.tensors.get(index).zip(self.layouts.get(index)).ok_or_else(no_tensor)?;
         let elements = self.elements(tensor, layout)?;
         Ok(match layout.order {

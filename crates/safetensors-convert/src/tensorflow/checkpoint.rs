@@ -77,7 +77,7 @@ impl TensorSource for Checkpoint {
         &[]
     }
 
-    fn read(&self, index: usize) -> io::Result<Box<dyn Read + '_>> {
+    fn read(&self, index: usize) -> io::Result<Box<dyn Read + Send + '_>> {
         let (Some(tensor), Some(data)) = (self.scan.tensors.get(index), self.scan.data.get(index)) else {
             return Err(no_tensor());
         };

@@ -188,7 +188,7 @@ impl TensorSource for Checkpoint {
         &self.metadata
     }
 
-    fn read(&self, index: usize) -> io::Result<Box<dyn Read + '_>> {
+    fn read(&self, index: usize) -> io::Result<Box<dyn Read + Send + '_>> {
         let (tensor, number) = self.tensors.get(index).zip(self.numbers.get(index)).ok_or_else(no_tensor)?;
         let (view, name) = (at(&self.views, *number).ok_or_else(no_tensor)?, &tensor.name);
         let source = self.bytes.open(view, &tensor.dims);

@@ -36,7 +36,7 @@ impl Bytes {
     }
 
     /// Opens a view with these dimensions.
-    pub fn open(&self, view: &View, dims: &[u64]) -> io::Result<Box<dyn Read + '_>> {
+    pub fn open(&self, view: &View, dims: &[u64]) -> io::Result<Box<dyn Read + Send + '_>> {
         let storage = *self.store.get(view.storage)?;
         let (element, is_of_archive) =
             (width(view.dtype), matches!(storage.kind, Kind::Stored | Kind::Deflated));
@@ -44,7 +44,7 @@ impl Bytes {
         if len == 0 {
             return Ok(Box::new(io::empty()));
         }
-        let elements: Box<dyn Read + '_> = match view.strides() {
+        let elements: Box<dyn Read + Send + '_> = match view.strides() {
             None if view.offset == 0 && len == storage.len => self.whole(&storage)?,
             strides => {
                 let (file, at) = self.place(view.storage, &storage)?;
@@ -62,7 +62,7 @@ impl Bytes {
     }
 
     /// Opens a storage.
-    fn whole(&self, storage: &Storage) -> io::Result<Box<dyn Read + '_>> {
+    fn whole(&self, storage: &Storage) -> io::Result<Box<dyn Read + Send + '_>> {
         let &Storage { key, at, packed, len, crc, kind, .. } = storage;
         match kind {
             Kind::Plain => Ok(Box::new(Exact::new(&self.file, at, len))),

@@ -23,7 +23,7 @@ impl Spool {
     pub fn place<'b>(
         &self,
         storage: u32,
-        open: impl FnOnce() -> io::Result<Box<dyn Read + 'b>>,
+        open: impl FnOnce() -> io::Result<Box<dyn Read + Send + 'b>>,
     ) -> io::Result<(&File, u64)> {
         if self.file.get().is_none() {
             let file = tempfile::tempfile().map_err(|error| not_unpacked(&error))?;
@@ -38,7 +38,7 @@ impl Spool {
     pub fn read<'b>(
         &self,
         storage: u32,
-        open: impl FnOnce() -> io::Result<Box<dyn Read + 'b>>,
+        open: impl FnOnce() -> io::Result<Box<dyn Read + Send + 'b>>,
         file: Option<&File>,
     ) -> io::Result<u64> {
         let lock = || self.places.lock().unwrap_or_else(PoisonError::into_inner);

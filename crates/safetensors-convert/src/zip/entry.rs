@@ -36,7 +36,7 @@ pub fn open_contents<'f>(file: &'f File, name: String, contents: Contents) -> im
 }
 
 /// Opens bytes of a file that are deflated or stored, and does not check them.
-pub(super) fn unchecked(file: &File, at: u64, packed: u64, is_deflated: bool) -> Box<dyn Read + '_> {
+pub(super) fn unchecked(file: &File, at: u64, packed: u64, is_deflated: bool) -> Box<dyn Read + Send + '_> {
     let part = Part::new(file, at, packed);
     match is_deflated {
         true => Box::new(DeflateDecoder::new(BufReader::with_capacity(1 << 16, part))),
@@ -45,7 +45,7 @@ pub(super) fn unchecked(file: &File, at: u64, packed: u64, is_deflated: bool) ->
 }
 
 struct Checked<'f> {
-    source: CrcReader<Box<dyn Read + 'f>>,
+    source: CrcReader<Box<dyn Read + Send + 'f>>,
     name: String,
     left: u64,
     crc: u32,
