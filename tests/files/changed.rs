@@ -46,7 +46,7 @@ const CHANGES: [Change; 5] = [
     |path| File::options().write(true).open(path).and_then(|file| file.set_len(50)).expect("present"),
 ];
 
-type Edit = fn(&mut ModelEditor);
+type Edit = fn(&mut ModelEditor<'_>);
 
 /// The edit of the file, and the name to save it to.
 const EDITS: [(Edit, &str); 4] = [

@@ -1,23 +1,24 @@
 //! Models that are edited, split and joined.
 
 use std::fs;
-use std::io::ErrorKind;
+use std::io::{Cursor, ErrorKind};
 use std::path::Path;
 #[cfg(target_os = "linux")]
 use std::time::Instant;
 
 use embedded_safetensors::integrity::{KEY, Sha256};
-use embedded_safetensors::{ReadError, write::Placement};
-use safetensors_files::{EditError, ModelEditor, SaveMethod};
+use embedded_safetensors::{Dtype, ReadError, slice::AxisRange, write::Placement};
+use safetensors_files::{EditError, ModelEditor, NewBytes, SaveMethod};
 use support::context::Context;
-use support::dictionary::{Dictionary, Kinds};
+use support::dictionary::{Dictionary, Kinds, Named};
 use support::file::{entry, with_header, with_tensors};
 use support::random::Random;
+use support::slices::{Asked, Case};
 use support::texts::{RESERVED, text};
 
 use crate::files::temp_dir::{TempDir, message, names, read, write};
 
-fn open(path: &Path) -> ModelEditor {
+fn open(path: &Path) -> ModelEditor<'static> {
     ModelEditor::open(path).unwrap_or_else(|error| panic!("{error}"))
 }
 
@@ -26,7 +27,7 @@ fn bytes(path: &Path) -> Vec<u8> {
 }
 
 /// Returns the saved copy, which must be the file that the reference would write.
-fn copied(mut editor: ModelEditor, path: &Path) -> Vec<u8> {
+fn copied(mut editor: ModelEditor<'_>, path: &Path) -> Vec<u8> {
     editor.set_placement(Placement::Start(8));
     assert_eq!(editor.save(path).expect("succeeds"), SaveMethod::Copied);
     bytes(path)
@@ -41,11 +42,16 @@ fn dictionary(prefix: char, random: &mut Random) -> Dictionary {
 }
 
 /// Edits a model in some way, or makes a mistake, which changes nothing; and does the same to a dictionary.
-fn edit(editor: &mut ModelEditor, expected: &mut Dictionary, other: (char, &Path), random: &mut Random) {
+fn edit(
+    editor: &mut ModelEditor<'static>,
+    expected: &mut Dictionary,
+    other: (char, &Path),
+    random: &mut Random,
+) {
     let (Dictionary { tensors, metadata }, any) = (expected, random.number());
     let picked = |name: &str| name.len() as u64 % 3 == any % 3;
     let (at, key) = (random.below(tensors.len() + 1), random.pick(&["a", "b", "c"]));
-    match random.below(8) {
+    match random.below(10) {
         0 => {
             // No name of padding.
             let new = text(random).replace("__padding__", "");
@@ -87,6 +93,10 @@ fn edit(editor: &mut ModelEditor, expected: &mut Dictionary, other: (char, &Path
             editor.clear_metadata();
             *metadata = None;
         }
+        7 | 8 if at < tensors.len() => set(editor, &mut tensors[at], random),
+        7 | 8 => {
+            drop(editor.set_tensor("absent", NewBytes::new(Dtype::U8, &[], &b"."[..])).expect_err("absent"))
+        }
         _ => {
             let more = dictionary(other.0, random);
             fs::write(other.1, more.file()).expect("succeeds");
@@ -102,6 +112,34 @@ fn edit(editor: &mut ModelEditor, expected: &mut Dictionary, other: (char, &Path
                 (first, second) => first.or(second),
             };
         }
+    }
+}
+
+/// Sets a tensor, or a slice of it, or makes a mistake.
+fn set(editor: &mut ModelEditor<'static>, tensor: &mut Named, random: &mut Random) {
+    // The other axes of an empty tensor can be too long to list.
+    let is_whole = random.percent(30) || tensor.dims.len() > 8 || tensor.dims.contains(&0);
+    let (dtype, dims) = (tensor.dtype(), tensor.dims.clone());
+    let listed =
+        if is_whole { vec![tensor.bytes.len() as u64 * 8 / u64::from(dtype.bits())] } else { dims.clone() };
+    let asked = listed.iter().filter(|_| !is_whole).map(|&size| Asked::random(random, size)).collect();
+    let case = Case { dtype, dims: listed, asked };
+    let elements = |many: u64| usize::try_from(many * u64::from(dtype.bits()) / 8).expect("fits in usize");
+    let (mut shape, runs) = (if is_whole { dims } else { case.shape() }, case.runs());
+    let new = Named::random(String::new(), dtype, vec![runs.iter().map(|run| run.1).sum()], random).bytes;
+    let is_right = random.percent(90);
+    shape.extend((!is_right).then_some(2));
+    let bytes = NewBytes::new(dtype, &shape, Cursor::new(new.clone()));
+    let outcome = match is_whole {
+        true => editor.set_tensor(&tensor.name, bytes),
+        false => editor.set_slice(&tensor.name, &case.ranges(), bytes),
+    };
+    assert_eq!(outcome.is_ok(), is_right && case.broken_byte().is_none(), "{case:?}: {outcome:?}");
+    let mut rest = &new[..];
+    for (first, count) in runs.into_iter().filter(|_| outcome.is_ok()) {
+        let (part, after) = rest.split_at(elements(count));
+        tensor.bytes[elements(first)..][..part.len()].copy_from_slice(part);
+        rest = after;
     }
 }
 
@@ -133,7 +171,7 @@ pub fn check(dir: &TempDir, random: &mut Random) {
 
 #[test]
 fn edited_models_match_reference() {
-    for seed in 0..250 {
+    for seed in 0..300 {
         let _context = Context(|| format!("seed {seed}"));
         check(&TempDir::new(), &mut Random::new(seed));
     }
@@ -177,6 +215,43 @@ fn non_canonical() -> Vec<u8> {
     let mut file = with_header(HEADER, 0);
     file.extend(b"abcde");
     file
+}
+
+/// Too few bytes, or too many: what has been written is undone.
+#[test]
+fn wrong_new_bytes_change_nothing() {
+    let dir = TempDir::new();
+    let path = dir.put("m", &non_canonical());
+    let mistakes = [("xy", "3 bytes needed, 2 given"), ("xyz+", "0 bytes more needed, 1 given")];
+    for (to, (text, expected)) in
+        ["m", "copy"].into_iter().flat_map(|to| mistakes.map(|mistake| (to, mistake)))
+    {
+        let mut editor = open(&path);
+        editor.set_tensor("a", NewBytes::new(Dtype::U8, &[2], &b"AB"[..])).expect("fits");
+        editor.set_tensor("b", NewBytes::new(Dtype::U8, &[3], text.as_bytes())).expect("fits");
+        let error = editor.save(dir.join(to)).expect_err("a mistake");
+        assert_eq!(error.into_kind().to_string(), format!("tensor \"b\": {expected}"));
+        assert_eq!((bytes(&path), dir.names()), (non_canonical(), vec!["m".to_owned()]));
+    }
+}
+
+/// Of the header only the sum is changed.
+#[test]
+fn new_bytes_leave_the_header_as_it_is() {
+    let dir = TempDir::new();
+    let tensors = r#""a":{"shape":[2],"dtype":"U8","data_offsets":[0,2],"other":7}"#;
+    let tensors = format!("{tensors},{}", entry("b", "U8", [3], 2..5));
+    for (key, changed, expected) in [("note", 0, Err("usage.sum")), (KEY, 111, Ok(()))] {
+        let header = format!(r#"{{"__metadata__":{{"{key}":"{}"}},{tensors}}}"#, "0".repeat(64));
+        let old = [&with_header(&header, 0)[..], b"abcde"].concat();
+        let path = dir.put("m", &old);
+        let mut editor = open(&path);
+        editor.set_slice("b", &[(1..).into()], NewBytes::new(Dtype::U8, &[2], &b"xy"[..])).expect("fits");
+        assert_eq!(editor.save(&path).expect("succeeds"), SaveMethod::InPlace);
+        let (now, end) = (bytes(&path), old.len() - 5);
+        assert!(now[end..] == *b"abcxy" && now[changed..end] == old[changed..end]);
+        assert_eq!((verdict(&path), dir.names()), (expected, vec!["m".to_owned()]));
+    }
 }
 
 #[test]
@@ -245,7 +320,7 @@ fn metadata_are_set_removed_and_cleared() {
     let file = |metadata: &str| with_header(&format!("{{{metadata}}}"), 0);
     let none = with_header("{}      ", 0);
     let empty = with_header(r#"{"__metadata__":{}}     "#, 0);
-    type Edit = fn(&mut ModelEditor);
+    type Edit = fn(&mut ModelEditor<'_>);
     let cases: [(Vec<u8>, Edit, &[u8]); 6] = [
         (file(r#""__metadata__":{"a":"1"}"#), |editor| editor.clear_metadata(), &none),
         (
@@ -268,7 +343,7 @@ fn metadata_are_set_removed_and_cleared() {
     assert_eq!(open(&path).metadata().collect::<Vec<_>>(), [("a", "1"), ("b", "2")]);
 }
 
-fn three() -> (TempDir, ModelEditor) {
+fn three() -> (TempDir, ModelEditor<'static>) {
     let dir = TempDir::new();
     let tensor = |name: &str, at| entry(name, "U8", [1], at..at + 1);
     let header =
@@ -277,11 +352,29 @@ fn three() -> (TempDir, ModelEditor) {
     (dir, editor)
 }
 
+fn bytes_of(dims: &[u64]) -> NewBytes<'static> {
+    NewBytes::new(Dtype::U8, dims, &b"xyz"[..])
+}
+
 /// Each mistake and its message; the mistake changes nothing.
 #[test]
 fn mistake_is_reported_and_changes_nothing() {
-    type Edit = fn(&mut ModelEditor) -> Result<(), EditError>;
-    let cases: [(Edit, &str); 8] = [
+    type Edit = fn(&mut ModelEditor<'_>) -> Result<(), EditError>;
+    let cases: [(Edit, &str); 13] = [
+        (|editor| editor.set_tensor("d", bytes_of(&[1])), r#"./m: it has no tensor "d""#),
+        (
+            |editor| editor.set_tensor("a", NewBytes::new(Dtype::I8, &[1], &b"x"[..])),
+            r#"./m: tensor "a" is U8, but the values are I8"#,
+        ),
+        (|editor| editor.set_tensor("a", bytes_of(&[])), r#"./m: tensor "a": shape [1] needed, [] given"#),
+        (
+            |editor| editor.set_slice("a", &[AxisRange::index(0)], bytes_of(&[1])),
+            r#"./m: tensor "a": shape [] needed, [1] given"#,
+        ),
+        (
+            |editor| editor.set_slice("a", &[(0..2).into()], bytes_of(&[2])),
+            r#"./m: tensor "a": index 1 (counted from 0) was requested on axis 0, whose size is 1"#,
+        ),
         (|editor| editor.rename("d", "e"), r#"./m: it has no tensor "d""#),
         (|editor| editor.rename("d", "a"), r#"./m: it has no tensor "d""#),
         (|editor| editor.rename("a", "b"), r#"./m: tensor "b" is already in ./m"#),
@@ -328,7 +421,7 @@ fn name_clash_reports_both_paths() {
 fn errors_convert_to_io_error_kinds() {
     let (dir, mut editor) = three();
     let kind = |error: EditError| std::io::Error::from(error).kind();
-    let of = |outcome: Result<ModelEditor, EditError>| kind(outcome.expect_err("cannot be opened"));
+    let of = |outcome: Result<ModelEditor<'_>, EditError>| kind(outcome.expect_err("cannot be opened"));
     assert_eq!(of(ModelEditor::open(dir.join("missing"))), ErrorKind::NotFound);
     assert_eq!(of(ModelEditor::open(dir.path())), ErrorKind::InvalidInput);
     assert_eq!(of(ModelEditor::open(dir.put("unsound", b"{}"))), ErrorKind::InvalidData);
@@ -404,10 +497,10 @@ fn verdict(path: &Path) -> Result<(), &'static str> {
 #[test]
 fn sum_is_embedded_unless_it_is_removed_again() {
     let dir = TempDir::new();
-    let edits: [(fn(&mut ModelEditor), _); 3] = [
+    let edits: [(fn(&mut ModelEditor<'_>), _); 3] = [
         (|_| {}, Ok(())),
         (|editor| drop(editor.remove_metadata(KEY)), Err("usage.sum")),
-        (ModelEditor::clear_metadata, Err("usage.sum")),
+        (|editor| editor.clear_metadata(), Err("usage.sum")),
     ];
     for (edit, expected) in edits {
         let path = dir.put("m", &non_canonical());

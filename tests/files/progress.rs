@@ -16,7 +16,7 @@ const LEN: u64 = 600_000;
 const PIECE: u64 = 1 << 18;
 
 /// Opens an editor with two tensors of [`LEN`] bytes, and one of none.
-fn editor(dir: &TempDir) -> ModelEditor {
+fn editor(dir: &TempDir) -> ModelEditor<'static> {
     let tensors = ["a", "b", "none"]
         .map(|name| TensorSpec::new(name, Dtype::U8, if name == "none" { &[0] } else { &[LEN] }));
     let path = dir.join("source");
@@ -33,7 +33,7 @@ fn editor(dir: &TempDir) -> ModelEditor {
 
 /// Saves it, stops at this call of the callback, and returns the reported progress.
 fn save_until(
-    editor: &ModelEditor,
+    editor: &ModelEditor<'_>,
     path: &Path,
     stop: usize,
 ) -> (Result<SaveMethod, EditError>, Vec<(u64, u64)>) {

@@ -69,7 +69,7 @@ pub fn read(file: &[u8]) -> (Dictionary, u64) {
     (Dictionary::from_table(&table, data), start)
 }
 
-pub fn names(editor: &ModelEditor) -> Vec<&str> {
+pub fn names<'e>(editor: &'e ModelEditor<'_>) -> Vec<&'e str> {
     editor.tensors().map(|tensor| tensor.name()).collect()
 }
 

@@ -1,5 +1,6 @@
 //! Edits a model: the names, metadata and tensors of files can be changed before anything is written.
 
+use crate::change::{Change, NewBytes};
 use crate::disk::{Disk, Handle};
 use crate::error::{At, Doing, EditError, EditErrorKind};
 use crate::opened::Opened;
@@ -13,11 +14,13 @@ use embedded_safetensors::file::FileErrorKind;
 use embedded_safetensors::file::shared::{PADDING, Version, refusal};
 use embedded_safetensors::index::{IndexedTensor, OwnedIndex};
 use embedded_safetensors::integrity::{KEY, ZEROS};
+use embedded_safetensors::slice::{AxisRange, SlicePlan};
 use embedded_safetensors::write::{Placement, TensorSpec};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::hash::{DefaultHasher, Hasher};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// An editor of a model. It opens a file, changes the model, and [saves](Self::save) it to the same path or
 /// another. Before that nothing is written, and of the data only possible [padding](Self::padding) is read.
@@ -31,11 +34,11 @@ use std::path::{Path, PathBuf};
 /// [`select`](Self::select) turn padding that they are given by name into an ordinary tensor.
 ///
 /// *Memory*: the header's names, shapes and metadata, and while it is opened or saved the header, twice; one
-/// open file for each source file.
-pub struct ModelEditor {
+/// open file for each source file; the readers of [new bytes](NewBytes).
+pub struct ModelEditor<'n> {
     pub(crate) sources: Vec<Source>,
-    pub(crate) tensors: BTreeMap<String, StoredTensor>,
-    pub(crate) padding: BTreeMap<String, StoredTensor>,
+    pub(crate) tensors: BTreeMap<String, StoredTensor<'n>>,
+    pub(crate) padding: BTreeMap<String, StoredTensor<'n>>,
     pub(crate) metadata: Option<BTreeMap<String, String>>,
     pub(crate) placement: Option<Placement>,
     pub(crate) header_room: Option<u32>,
@@ -43,8 +46,8 @@ pub struct ModelEditor {
 }
 
 /// A tensor of a source file.
-#[derive(Clone, Debug)]
-pub(crate) struct StoredTensor {
+#[derive(Clone)]
+pub(crate) struct StoredTensor<'n> {
     pub(crate) dtype: Dtype,
     pub(crate) dims: Vec<u64>,
     /// The index of its file in the editor's sources.
@@ -52,6 +55,8 @@ pub(crate) struct StoredTensor {
     /// Counted from the start of the data.
     pub(crate) begin: u64,
     pub(crate) end: u64,
+    /// Its new bytes, in the order of the calls.
+    pub(crate) changes: Vec<Arc<Change<'n>>>,
 }
 
 /// A file that contains tensors of the model.
@@ -68,7 +73,7 @@ pub(crate) struct Source {
     pub(crate) tensors: usize,
 }
 
-impl ModelEditor {
+impl<'n> ModelEditor<'n> {
     /// Opens a file and validates its header. Of the data, only possible [padding](Self::padding) is read.
     /// Other programs may [save the file in place](Self::save) meanwhile: the header read is completely the
     /// old or the new one. Nothing is written, unless the header stays half written for half a second. Then
@@ -87,11 +92,11 @@ impl ModelEditor {
         Self::begin(disk, path).at(path)
     }
 
-    fn begin(disk: &dyn Disk, path: &Path) -> Result<Self, EditErrorKind> {
+    pub(crate) fn begin(disk: &dyn Disk, path: &Path) -> Result<Self, EditErrorKind> {
         let resolved = disk.resolve(path).doing("open")?;
         let Opened { file, version, header } = Opened::at(disk, &resolved)?;
         let index = OwnedIndex::of(&header, version.len).map_err(|error| refusal(error, &header))?;
-        let mut tensors: BTreeMap<String, StoredTensor> =
+        let mut tensors: BTreeMap<String, StoredTensor<'_>> =
             index.tensors().map(|tensor| (tensor.name().into(), StoredTensor::of(&tensor))).collect();
         let names = padding_in(&index, &*file)?;
         let padding = names.iter().filter_map(|name| tensors.remove_entry(name)).collect();
@@ -103,8 +108,8 @@ impl ModelEditor {
         Ok(Self { sources: vec![source], tensors, padding, metadata, placement, header_room, has_sum })
     }
 
-    /// Restores the header of a file if an edit in place was interrupted, by a power cut or because the
-    /// program was killed, and removes the undo file. Returns whether the header was restored.
+    /// Restores the old bytes of a file if an edit in place was interrupted, by a power cut or because the
+    /// program was killed, and removes the undo file. Returns whether they were restored.
     ///
     /// [`open`](Self::open) does this itself if needed. This function is for programs that read models in
     /// another way, and is cheap if there is nothing to do. Do not call it while another program saves the
@@ -265,6 +270,47 @@ impl ModelEditor {
         }
     }
 
+    /// Sets the bytes of a tensor, which has the same dtype and shape. They are read when the model is
+    /// [saved](Self::save), once: a second save finds the reader at its end. If the model contains a
+    /// [sum](Self::embed_sum), the saved file contains its own sum.
+    ///
+    /// # Errors
+    /// [`EditErrorKind::NoSuchTensor`]; [`EditErrorKind::WrongDtype`]; [`EditErrorKind::WrongShape`]. Then
+    /// nothing is changed.
+    pub fn set_tensor(&mut self, name: &str, new: NewBytes<'n>) -> Result<(), EditError> {
+        self.set(name, None, new)
+    }
+
+    /// Sets the bytes of a slice of a tensor, as [`set_tensor`](Self::set_tensor) does. Axes without a range
+    /// are complete. The new bytes have the shape of the slice, without the axes of which it takes one index.
+    ///
+    /// # Errors
+    /// [`EditErrorKind::Slice`] when the tensor has no such slice; otherwise as
+    /// [`set_tensor`](Self::set_tensor).
+    pub fn set_slice(
+        &mut self,
+        name: &str,
+        ranges: &[AxisRange],
+        new: NewBytes<'n>,
+    ) -> Result<(), EditError> {
+        self.set(name, Some(ranges), new)
+    }
+
+    fn set(&mut self, name: &str, ranges: Option<&[AxisRange]>, new: NewBytes<'n>) -> Result<(), EditError> {
+        let (_, stored) = self.find(name).ok_or_else(|| self.no_such_tensor(name))?;
+        let change = stored.change(name, ranges, new).at(self.path_of(stored))?;
+        if let Some((name, padding)) = self.padding.remove_entry(name) {
+            self.tensors.insert(name, padding);
+        }
+        if let Some(stored) = self.tensors.get_mut(name) {
+            stored.changes.push(Arc::new(change));
+        }
+        if self.metadata().any(|(key, _)| key == KEY) {
+            self.embed_sum();
+        }
+        Ok(())
+    }
+
     /// Sets the value of a key of `__metadata__`.
     pub fn set_metadata(&mut self, key: impl Into<String>, value: impl Into<String>) {
         self.metadata.get_or_insert_default().insert(key.into(), value.into());
@@ -331,7 +377,7 @@ impl ModelEditor {
     }
 
     /// Finds a tensor, or padding, by its name.
-    fn find(&self, name: &str) -> Option<(&String, &StoredTensor)> {
+    fn find(&self, name: &str) -> Option<(&String, &StoredTensor<'n>)> {
         self.tensors.get_key_value(name).or_else(|| self.padding.get_key_value(name))
     }
 
@@ -340,7 +386,7 @@ impl ModelEditor {
         self.sources.first().map_or(Path::new(""), |source| &source.path)
     }
 
-    fn path_of(&self, stored: &StoredTensor) -> &Path {
+    fn path_of(&self, stored: &StoredTensor<'_>) -> &Path {
         self.sources.get(stored.source).map_or(Path::new(""), |source| &source.path)
     }
 
@@ -368,10 +414,36 @@ pub(crate) fn fingerprint(header: &[u8]) -> u64 {
     hash.finish()
 }
 
-impl StoredTensor {
+impl<'n> StoredTensor<'n> {
     fn of(tensor: &IndexedTensor<'_>) -> Self {
         let (dtype, dims) = (tensor.dtype(), tensor.dims().into());
-        Self { dtype, dims, source: 0, begin: tensor.begin(), end: tensor.end() }
+        Self { dtype, dims, source: 0, begin: tensor.begin(), end: tensor.end(), changes: Vec::new() }
+    }
+
+    /// Returns the change of a slice, or of the entire tensor.
+    fn change(
+        &self,
+        name: &str,
+        ranges: Option<&[AxisRange]>,
+        new: NewBytes<'n>,
+    ) -> Result<Change<'n>, EditErrorKind> {
+        let wrong = |kind| EditErrorKind::Slice { name: name.into(), kind };
+        // An entire tensor may have more dimensions than a slice.
+        let plan = match ranges {
+            Some(ranges) => SlicePlan::new(self.dtype, &self.dims, ranges).map_err(wrong)?,
+            None => SlicePlan::new(Dtype::U8, &[self.end - self.begin], &[]).map_err(wrong)?,
+        };
+        let shape = if ranges.is_some() { plan.shape().dims() } else { &self.dims };
+        let (dtype, given) = (self.dtype, new.dtype);
+        if given != dtype {
+            return Err(EditErrorKind::WrongDtype { name: name.into(), dtype, given });
+        }
+        if new.dims != shape {
+            let (name, shape, given) = (name.into(), shape.into(), new.dims);
+            return Err(EditErrorKind::WrongShape { name, shape, given });
+        }
+        let runs = plan.byte_runs().map_err(wrong)?;
+        Ok(new.at(runs, plan.byte_len().map_err(wrong)?))
     }
 
     pub(crate) fn spec<'a>(&'a self, name: &'a str) -> TensorSpec<'a> {
@@ -379,7 +451,7 @@ impl StoredTensor {
     }
 }
 
-impl fmt::Debug for ModelEditor {
+impl fmt::Debug for ModelEditor<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names = self.tensors.keys();
         f.debug_struct("ModelEditor")

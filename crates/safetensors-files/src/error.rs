@@ -3,12 +3,12 @@
 use crate::checkpoint::CheckpointErrorKind;
 use crate::shards::ShardErrorKind;
 use core::fmt;
-use embedded_safetensors::Dtype;
 use embedded_safetensors::error::Class;
 use embedded_safetensors::file::shared::PADDING;
 use embedded_safetensors::file::{FileError, FileErrorKind};
 use embedded_safetensors::integrity::KEY;
 use embedded_safetensors::write::{SpecError, SpecErrorKind, SpecPart};
+use embedded_safetensors::{Dtype, ErrorKind};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -93,6 +93,22 @@ pub enum EditErrorKind {
         dtype: Dtype,
         /// The dtype given.
         given: Dtype,
+    },
+    /// The values have another shape than the tensor or the slice that they are for.
+    WrongShape {
+        /// The tensor.
+        name: String,
+        /// The shape of the tensor or the slice.
+        shape: Vec<u64>,
+        /// The shape given.
+        given: Vec<u64>,
+    },
+    /// The tensor has no such slice.
+    Slice {
+        /// The tensor.
+        name: String,
+        /// Why.
+        kind: ErrorKind,
     },
     /// An earlier write of this file has failed, so it cannot be completed.
     Unfinished,
@@ -279,6 +295,10 @@ impl fmt::Display for EditErrorKind {
             Self::WrongDtype { name, dtype, given } => {
                 write!(f, "tensor {name:?} is {dtype}, but the values are {given}")
             }
+            Self::WrongShape { name, shape, given } => {
+                write!(f, "tensor {name:?}: shape {shape:?} needed, {given:?} given")
+            }
+            Self::Slice { name, kind } => write!(f, "tensor {name:?}: {kind}"),
             Self::Unfinished => f.write_str("an earlier write of it failed, so it cannot be completed"),
             Self::NameTaken { name, other } => {
                 write!(f, "tensor {name:?} is already in {}", other.display())

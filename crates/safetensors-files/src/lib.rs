@@ -4,10 +4,11 @@
 
 // All file access goes through the trait in `disk`. `system` implements it for the operating system.
 // `simulated` implements it for tests, on a disk that loses unsynced data and can fail at any call. `atomic`
-// replaces files, and `claim` removes what killed programs left of them; `undo` protects headers that are
+// replaces files, and `claim` removes what killed programs left of them; `undo` protects what is
 // overwritten in place.
 
 mod atomic;
+mod change;
 pub mod checkpoint;
 mod claim;
 mod disk;
@@ -31,6 +32,7 @@ mod simulated;
 #[cfg(test)]
 mod tests;
 
+pub use change::NewBytes;
 pub use editor::ModelEditor;
 pub use error::{EditError, EditErrorKind};
 pub use output::{AtomicFile, ClosedFile};

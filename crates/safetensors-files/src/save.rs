@@ -1,5 +1,6 @@
 //! Saves an edited model: in place, where only the header is written, or as a copy.
 
+use crate::change::{NewData, PIECE, Patch};
 use crate::disk::{Disk, Handle, read_header, read_up_to};
 use crate::editor::{ModelEditor, Source, StoredTensor, fingerprint};
 use crate::error::{At, Doing, EditError, EditErrorKind};
@@ -7,11 +8,10 @@ use crate::sum::{Watch, sum_after};
 use crate::system::System;
 use crate::undo;
 use crate::writer::{FileWriter, spec_error};
-use core::ops::ControlFlow;
-#[cfg(doc)]
+use core::ops::{ControlFlow, Range};
 use embedded_safetensors::file::FileErrorKind;
 use embedded_safetensors::file::shared::Undo;
-use embedded_safetensors::integrity::{KEY, ZEROS};
+use embedded_safetensors::integrity::{KEY, Sha256, Verifier, ZEROS};
 use embedded_safetensors::write::{FileSpec, TensorSpec};
 use std::path::{Path, PathBuf};
 
@@ -20,14 +20,14 @@ use std::path::{Path, PathBuf};
 /// *Memory*: one byte, `Copy`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SaveMethod {
-    /// Only the header was written, over the old one.
+    /// Only the header and new bytes of tensors were written, over the old ones.
     InPlace,
     /// A new file was written, with the data of the old files, and replaced the file at the path.
     Copied,
 }
 
 /// An edit in place that has not begun.
-struct InPlace<'s> {
+struct Plan<'s> {
     source: &'s Source,
     resolved: PathBuf,
     /// The path of the undo file.
@@ -38,23 +38,22 @@ struct InPlace<'s> {
     new: Vec<u8>,
 }
 
-/// The number of bytes of a tensor read at once.
-const PIECE: usize = 1 << 18;
-
-impl ModelEditor {
+impl<'n> ModelEditor<'n> {
     /// Saves the model at `path`, which may be that of a file it comes from.
     ///
-    /// **In place.** Only the header is written if all of this holds: only names and metadata of one file
-    /// have changed, `path` is that of this file, and the new header fits in the space of the old one. The
-    /// order of the tensors stays, even if the new names sort differently; spaces fill the rest of the
-    /// header. Other names of the file (hard links) also have the new header.
+    /// **In place.** Only the header and [new bytes](crate::NewBytes) are written if all of this holds: only
+    /// names, metadata and bytes of one file have changed, `path` is that of this file, and the new header
+    /// fits in the space of the old one. The order of the tensors stays, even if the new names sort
+    /// differently; spaces fill the rest of the header. If only bytes have changed, the header stays as it
+    /// was, except for the sum. Other names of the file (hard links) also have the changes.
     ///
     /// Meanwhile the length of the header is one that every reader rejects. After a power cut, or when the
-    /// program is killed, the next [`open`](Self::open) or [`recover`](Self::recover) restores the old header
-    /// from the undo file `.NAME.undo` beside the model. If another file has that name, the model is copied
-    /// instead. A model that is moved or copied before it is recovered loses its undo file and stays as it
-    /// is, so recover it first. Other programs may open the file at the same time, but not save it; threads
-    /// of one program may do both.
+    /// program is killed, the next [`open`](Self::open) or [`recover`](Self::recover) restores the old bytes
+    /// from the undo file `.NAME.undo` beside the model, which is as long as twice the header and the bytes
+    /// that are overwritten. If another file has that name, the model is copied instead. A model that is
+    /// moved or copied before it is recovered loses its undo file and stays as it is, so recover it first.
+    /// Other programs may open the file at the same time, but not save it; threads of one program may do
+    /// both.
     ///
     /// **As a copy.** Otherwise a new file is written with a [`FileWriter`]. The tensors are in the
     /// reference's order, or [placed as requested](Self::set_placement), with [space for later
@@ -67,9 +66,10 @@ impl ModelEditor {
     /// # Errors
     /// [`EditErrorKind::SumSet`], before anything is read; [`FileErrorKind::Changed`] when another program
     /// has changed a source file, or the file to replace, since it was opened; that of the system when the
-    /// header is to be written in place and the file is read-only; otherwise as [`FileWriter::create`] and
-    /// [`FileWriter::finish`]. Then the old file is unchanged, except as described at `finish`. If only the
-    /// removal of the undo file failed, the file has the new header.
+    /// header is to be written in place and the file is read-only; [`EditErrorKind::MissingBytes`],
+    /// [`EditErrorKind::TooManyBytes`] or [`EditErrorKind::Input`] for new bytes; otherwise as
+    /// [`FileWriter::create`] and [`FileWriter::finish`]. Then the old file is unchanged, except as described
+    /// at `finish`. If only the removal of the undo file failed, the file has the new header.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<SaveMethod, EditError> {
         self.save_on(&System, path.as_ref())
     }
@@ -91,8 +91,9 @@ impl ModelEditor {
 
     /// Saves the model as [`save`](Self::save) does, and reports the progress of long copies. `watch` is
     /// called with the number of tensor bytes copied and the total, first with `(0, total)`, then after every
-    /// piece of at most 256 KiB. It stops the copy by [`ControlFlow::Break`]. It is not called when the model
-    /// is saved [in place](SaveMethod::InPlace).
+    /// piece of at most 256 KiB. It stops the copy by [`ControlFlow::Break`]. When the model is saved [in
+    /// place](SaveMethod::InPlace), it is called in the same way for the new bytes of tensors, if there are
+    /// any, and what has been written is undone when it stops.
     ///
     /// With [`embed_sum`](Self::embed_sum), in place too, it is then called with the number of bytes of the
     /// file that have been summed and the length of the file.
@@ -153,12 +154,13 @@ impl ModelEditor {
     /// Saves in place if possible. Returns whether it was.
     fn save_in_place(&self, disk: &dyn Disk, path: &Path, watch: Watch<'_>) -> Result<bool, EditErrorKind> {
         let Some(plan) = self.plan_in_place(disk, path)? else { return Ok(false) };
-        let InPlace { source, resolved, undo, file, mut new } = plan;
-        if self.has_sum {
+        let Plan { source, resolved, undo: undo_path, file, mut new } = plan;
+        let (data, is_changed) = self.new_data(source);
+        if self.has_sum && data.0.is_empty() {
             embed(&mut new, &*source.file, watch)?;
         }
         let _guard = undo::lock();
-        if undo::is_taken(disk, &undo)? {
+        if undo::is_taken(disk, &undo_path)? {
             return Ok(false);
         }
         let old = source.check_unchanged()?;
@@ -173,15 +175,40 @@ impl ModelEditor {
             return Err(EditErrorKind::CHANGED);
         }
         check_name()?;
-        if old != new {
-            let edit = Undo::new(&mut &*file, source.version.len, old, new).doing("read")?;
-            undo::overwrite(&edit, disk, (&resolved, &undo), &*file)?;
+        if old != new || !data.0.is_empty() {
+            let mut known = new.clone();
+            if self.has_sum && !data.0.is_empty() {
+                *digits(&mut known, sum_at(&new)?)? = [Undo::ANY; 64];
+            }
+            let undo = Undo::new(&mut &*file, source.version.len, old, known, is_changed).doing("read")?;
+            undo::overwrite(&undo, disk, (&resolved, &undo_path), (&*file, &data), || {
+                if !data.0.is_empty() {
+                    data.write(&*file, &mut *watch)?;
+                    if self.has_sum {
+                        embed(&mut new, &*file, watch)?;
+                    }
+                }
+                Ok(new)
+            })?;
         }
         check_name().map(|()| true)
     }
 
+    /// Returns the changes of the data of the only source, and the bytes of the file among which they are.
+    fn new_data(&self, source: &Source) -> (NewData<'_, 'n>, Range<u64>) {
+        let (mut all, mut range) = (Vec::new(), Range { start: u64::MAX, end: 0 });
+        for (name, stored) in &self.tensors {
+            let [begin, end] = [stored.begin, stored.end].map(|offset| source.data_start + offset);
+            all.extend(stored.changes.iter().map(|change| (name.as_str(), begin, &**change)));
+            if !stored.changes.is_empty() && begin < end {
+                range = range.start.min(begin)..range.end.max(end);
+            }
+        }
+        (NewData(all), range)
+    }
+
     /// Returns what an edit in place needs, or `None` if the model must be copied.
-    fn plan_in_place(&self, disk: &dyn Disk, path: &Path) -> Result<Option<InPlace<'_>>, EditErrorKind> {
+    fn plan_in_place(&self, disk: &dyn Disk, path: &Path) -> Result<Option<Plan<'_>>, EditErrorKind> {
         if self.has_sum && !self.metadata().any(|pair| pair == (KEY, ZEROS)) {
             return Err(EditErrorKind::SumSet);
         }
@@ -194,14 +221,28 @@ impl ModelEditor {
         }
         // A file that may not be written is not replaced either.
         let file = disk.open(&resolved, true).doing("write")?;
+        let has_new_data = self.tensors.values().any(|stored| !stored.changes.is_empty());
+        let same = if has_new_data { self.same_header(disk, source)? } else { None };
+        let new = same.map_or_else(|| self.new_header_for(source), |header| Ok(Some(header)))?;
+        Ok(new.map(|new| Plan { source, resolved, undo, file, new }))
+    }
+
+    /// Returns the header of the source, if it has the names and metadata of the model, except for the sum.
+    fn same_header(&self, disk: &dyn Disk, source: &Source) -> Result<Option<Vec<u8>>, EditErrorKind> {
+        let (mut opened, header) = (Self::begin(disk, &source.path)?, source.check_unchanged()?);
+        if self.has_sum {
+            opened.embed_sum();
+        }
         let new = self.new_header_for(source)?;
-        Ok(new.map(|new| InPlace { source, resolved, undo, file, new }))
+        let is_same = new.is_some() && opened.new_header_for(source)? == new;
+        Ok((is_same && (!self.has_sum || sum_at(&header).is_ok())).then_some(header))
     }
 
     /// Returns the new header, with the 8 bytes of its length, padded to the length of the source's header,
     /// or `None` if it does not fit.
     fn new_header_for(&self, source: &Source) -> Result<Option<Vec<u8>>, EditErrorKind> {
-        let mut tensors: Vec<(&String, &StoredTensor)> = self.tensors.iter().chain(&self.padding).collect();
+        let mut tensors: Vec<(&String, &StoredTensor<'_>)> =
+            self.tensors.iter().chain(&self.padding).collect();
         tensors.sort_by_key(|(_, stored)| (stored.begin, stored.end));
         let tensors: Vec<TensorSpec<'_>> = tensors.iter().map(|(name, stored)| stored.spec(name)).collect();
         let pairs: Vec<(&str, &str)> = self.metadata().collect();
@@ -235,31 +276,37 @@ impl ModelEditor {
     fn copy(&self, disk: &dyn Disk, path: &Path, watch: Watch<'_>) -> Result<(), EditError> {
         let tensors: Vec<TensorSpec<'_>> = self.tensors().collect();
         let pairs: Vec<(&str, &str)> = self.metadata().collect();
-        let stored: Vec<&StoredTensor> = self.tensors.values().collect();
+        let stored: Vec<(&String, &StoredTensor<'_>)> = self.tensors.iter().collect();
         self.check_sources(disk, path)?;
         let mut file = FileWriter::create_on(disk, path, self.spec(&tensors, &pairs))?;
         let mut buffer = vec![0; PIECE];
-        let (mut done, total) = (0, stored.iter().map(|stored| stored.end - stored.begin).sum());
+        let (mut done, total) = (0, stored.iter().map(|(_, stored)| stored.end - stored.begin).sum());
         let report = |watch: Watch<'_>, done| match watch(done, total) {
             ControlFlow::Continue(()) => Ok(()),
             ControlFlow::Break(()) => Err(EditErrorKind::Stopped.of(path)),
         };
         report(&mut *watch, done)?;
         for index in file.order() {
-            let Some((stored, source)) =
-                stored.get(index).and_then(|stored| Some((stored, self.sources.get(stored.source)?)))
+            let Some((name, stored, source)) = stored
+                .get(index)
+                .and_then(|(name, stored)| Some((name, stored, self.sources.get(stored.source)?)))
             else {
                 continue;
             };
-            let mut at = source.data_start + stored.begin;
+            let mut patches: Vec<Patch<'_, '_>> =
+                stored.changes.iter().map(|change| change.start(name)).collect();
+            let mut at = 0;
             let mut tensor = file.tensor_at(index);
             while tensor.remaining() > 0 {
-                let piece = source.read(at, tensor.remaining(), &mut buffer)?;
+                let from = source.data_start + stored.begin + at;
+                let piece = source.read(from, tensor.remaining(), &mut buffer)?;
+                patches.iter_mut().try_for_each(|patch| patch.apply(at, piece)).at(path)?;
                 tensor.write_bytes(piece)?;
                 at += piece.len() as u64;
                 done += piece.len() as u64;
                 report(&mut *watch, done)?;
             }
+            patches.into_iter().try_for_each(Patch::finish).at(path)?;
         }
         if self.has_sum {
             file.embed_sum(watch)?;
@@ -283,12 +330,23 @@ impl ModelEditor {
     }
 }
 
-/// Replaces the zeros in a new header by the sum of the file that it will have.
+/// Replaces the digits in a new header by the sum of the file that it will have.
 fn embed(header: &mut [u8], file: &dyn Handle, watch: Watch<'_>) -> Result<(), EditErrorKind> {
     let sum = sum_after(header, file, watch)?;
-    let digits = usize::try_from(sum.at).ok().and_then(|at| header.get_mut(at..)?.first_chunk_mut());
-    *digits.ok_or(EditErrorKind::CHANGED)? = sum.digits();
+    *digits(header, sum.at)? = sum.digits();
     Ok(())
+}
+
+/// Returns the offset of the digits of the sum in a header.
+fn sum_at(header: &[u8]) -> Result<u64, EditErrorKind> {
+    let mut verifier = Verifier::new(Sha256::new());
+    verifier.update(header);
+    verifier.finish().map(|sum| sum.at).map_err(|error| FileErrorKind::Format(error).into())
+}
+
+fn digits(header: &mut [u8], at: u64) -> Result<&mut [u8; 64], EditErrorKind> {
+    let digits = usize::try_from(at).ok().and_then(|at| header.get_mut(at..)?.first_chunk_mut());
+    digits.ok_or(EditErrorKind::CHANGED)
 }
 
 impl Source {
@@ -303,7 +361,7 @@ impl Source {
     }
 
     /// Reads some of the `left` bytes at `at`.
-    fn read<'b>(&self, at: u64, left: u64, buffer: &'b mut [u8]) -> Result<&'b [u8], EditError> {
+    fn read<'b>(&self, at: u64, left: u64, buffer: &'b mut [u8]) -> Result<&'b mut [u8], EditError> {
         let len = usize::try_from(left).unwrap_or(usize::MAX).min(buffer.len());
         let piece = buffer.get_mut(..len).unwrap_or(&mut []);
         match read_up_to(&*self.file, at, piece).doing("read").at(&self.path)? {

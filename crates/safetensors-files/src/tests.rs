@@ -1,5 +1,6 @@
 //! Power cuts and faults at every call, on a simulated disk.
 
+use crate::change::NewBytes;
 use crate::disk::Disk;
 use crate::editor::{ModelEditor, fingerprint};
 use crate::error::{EditError, EditErrorKind};
@@ -8,6 +9,7 @@ use crate::simulated::{CHANGED, FailurePlan, SimulatedDisk};
 use crate::writer::{FileWriter, write_file_on};
 use embedded_safetensors::file::FileErrorKind;
 use embedded_safetensors::integrity::{Sha256, Verifier};
+use embedded_safetensors::slice::AxisRange;
 use embedded_safetensors::write::{FileSpec, Placement, TensorSpec};
 use embedded_safetensors::{Dtype, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -102,9 +104,38 @@ fn embed_in_place(disk: &dyn Disk) -> Outcome {
     Ok(())
 }
 
+/// Overwrites a part of one tensor and all of the other, and nothing of the header.
+fn set_data(disk: &dyn Disk) -> Outcome {
+    let mut editor = ModelEditor::open_on(disk, &path())?;
+    editor.set_slice("a", &[(1..9).into()], NewBytes::new(Dtype::U8, &[8], &[5; 8][..]))?;
+    editor.set_slice("a", &[AxisRange::ALL.step_by(3)], NewBytes::new(Dtype::U8, &[3], &[6; 3][..]))?;
+    editor.set_tensor("b", NewBytes::new(Dtype::U8, &[7], &[7; 7][..]))?;
+    assert_eq!(editor.save_on(disk, &path())?, SaveMethod::InPlace);
+    Ok(())
+}
+
+/// Does so with another name and a sum.
+fn set_data_and_embed(disk: &dyn Disk) -> Outcome {
+    let mut editor = ModelEditor::open_on(disk, &path())?;
+    editor.rename("a", "c")?;
+    editor.set_tensor("c", NewBytes::new(Dtype::U8, &[9], &[5; 9][..]))?;
+    editor.clear_metadata();
+    editor.embed_sum();
+    assert_eq!(editor.save_on(disk, &path())?, SaveMethod::InPlace);
+    Ok(())
+}
+
 /// The operations on a file, on a disk without other files.
-const OPERATIONS: [fn(&dyn Disk) -> Outcome; 6] =
-    [|disk| write(disk, 2), edit_in_place, edit_by_copy, align, embed_by_copy, embed_in_place];
+const OPERATIONS: [fn(&dyn Disk) -> Outcome; 8] = [
+    |disk| write(disk, 2),
+    edit_in_place,
+    edit_by_copy,
+    align,
+    embed_by_copy,
+    embed_in_place,
+    set_data,
+    set_data_and_embed,
+];
 
 /// Returns the file before and after an operation, and the number of calls.
 fn run(operation: fn(&dyn Disk) -> Outcome) -> (Vec<u8>, Vec<u8>, usize) {
@@ -184,7 +215,7 @@ fn embedded_sum_is_that_of_the_saved_file() {
         verifier.update(bytes);
         verifier.verify()
     };
-    for operation in [embed_by_copy, embed_in_place] {
+    for operation in [embed_by_copy, embed_in_place, set_data_and_embed] {
         let (old, new, _) = run(operation);
         assert!(check(&old).is_err_and(|error| error.kind == ErrorKind::SumMissing));
         assert_eq!(check(&new), Ok(()));
@@ -460,8 +491,9 @@ fn undo_file_of_another_file_is_harmless() {
     let error = ModelEditor::recover_on(&disk, &path()).expect_err("another file");
     assert!(matches!(error.kind(), EditErrorKind::ForeignUndo { .. }), "{error}");
     assert_eq!(disk.bytes(&path()), bytes);
-    let names =
-        |editor: &ModelEditor| editor.tensors().map(|tensor| tensor.name().into()).collect::<Vec<String>>();
+    let names = |editor: &ModelEditor<'_>| {
+        editor.tensors().map(|tensor| tensor.name().into()).collect::<Vec<String>>()
+    };
     assert_eq!(names(&ModelEditor::open_on(&disk, &path()).expect("valid file")), ["b", "c"]);
     // Writing or editing the file removes the foreign undo file.
     let edited = disk.copy();

@@ -1,15 +1,16 @@
-//! Overwrites headers in place. That is not atomic, so the old header is kept beside the file meanwhile, in
-//! an [`Undo`] file.
+//! Overwrites headers and data in place. That is not atomic, so the old bytes are kept beside the file
+//! meanwhile, in an [`Undo`] file.
 //!
-//! Until the new header is complete, its length is [marked](Undo::MARK): every reader of the format rejects a
-//! half-written header.
+//! Until the new bytes are complete, the length of the header is [marked](Undo::MARK): every reader of the
+//! format rejects a half-written file. Data is written and synced between the mark and the new header.
 //!
-//! While the header is complete, a program that opens the file changes nothing: the edit may still be
-//! running, and a complete header is valid in any case. Only a header that stays torn is restored. The next
+//! While the header has no mark, a program that opens the file changes nothing: the edit may still be
+//! running, and such a file is complete in any case. Only a file that stays marked is restored. The next
 //! edit syncs the file before it replaces the undo file.
 
 use crate::atomic::{Replacement, stat_file};
-use crate::disk::{Disk, Handle, read};
+use crate::change::{NewData, PIECE};
+use crate::disk::{Disk, Handle, read, read_up_to};
 use crate::error::{Doing, EditErrorKind};
 use embedded_safetensors::file::shared::Undo;
 use std::io;
@@ -67,10 +68,12 @@ fn find(disk: &dyn Disk, undo_path: &Path) -> Result<Option<Box<dyn Handle>>, Ed
 }
 
 const WRITE_HEADER: &str = "write the header of";
+pub(crate) const WRITE_DATA: &str = "write the data of";
+pub(crate) const KEEP: &str = "save the old bytes of";
 const LOAD: &str = "read the undo file of";
 
 /// Removes an undo file, unless another program already has. It is harmless if a power cut restores it: the
-/// header of the file is completely the old or the new one.
+/// file is completely the old or the new one.
 fn remove(disk: &dyn Disk, undo_path: &Path) -> Result<(), EditErrorKind> {
     match disk.remove(undo_path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
@@ -78,52 +81,79 @@ fn remove(disk: &dyn Disk, undo_path: &Path) -> Result<(), EditErrorKind> {
     }
 }
 
-/// Overwrites the header of `file`, which is at `target`. Its undo file is at `undo_path` meanwhile.
+/// Overwrites `file`, which is at `target`. Its undo file is at `undo_path` meanwhile. `write` writes the new
+/// data, and returns the new header.
 ///
 /// # Errors
-/// Those of the system. Then the header is restored now, or by [`recover`] if that fails too.
+/// Those of `write` and of the system. Then the old bytes are restored now, or by [`recover`] if that fails
+/// too.
 pub(crate) fn overwrite(
     edit: &Undo,
     disk: &dyn Disk,
     (target, undo_path): (&Path, &Path),
-    file: &dyn Handle,
+    (file, data): (&dyn Handle, &NewData<'_, '_>),
+    write: impl FnOnce() -> Result<Vec<u8>, EditErrorKind>,
 ) -> Result<(), EditErrorKind> {
-    write_undo_file(edit, disk, target, undo_path).inspect_err(|_| discard(disk, undo_path))?;
-    match write_header(disk, file, &edit.new) {
+    write_undo_file(edit, disk, (target, undo_path), (file, data))
+        .inspect_err(|_| discard(disk, undo_path))?;
+    match write_marked(disk, file, write) {
         Ok(()) => remove(disk, undo_path),
         Err(kind) => {
             // If this fails too, the undo file stays.
-            let _ = write_header(disk, file, &edit.old).and_then(|()| remove(disk, undo_path));
+            let _ = restore(edit, disk, undo_path, file).and_then(|()| remove(disk, undo_path));
             Err(kind)
         }
     }
 }
 
-/// Writes the undo file, with the permissions of the file, so that others cannot read its header.
+/// Writes the undo file, with the permissions of the file, so that others cannot read its bytes.
 fn write_undo_file(
     edit: &Undo,
     disk: &dyn Disk,
-    target: &Path,
-    undo_path: &Path,
+    (target, undo_path): (&Path, &Path),
+    (file, data): (&dyn Handle, &NewData<'_, '_>),
 ) -> Result<(), EditErrorKind> {
-    let undo = Replacement::begin_like(disk, undo_path, target)?;
-    let mut at = 0;
-    for part in [&edit.front(), &edit.old, &edit.new, &edit.sample] {
-        undo.file().write_at(at, part).doing("save the header of")?;
-        at += part.len() as u64;
-    }
+    let (undo, front) = (Replacement::begin_like(disk, undo_path, target)?, edit.to_bytes());
+    undo.file().write_at(0, &front).doing(KEEP)?;
+    data.keep(file, undo.file(), front.len() as u64)?;
     undo.close()?.replace_target()
 }
 
-/// Returns the undo file at this path, if there is one.
+/// Writes and syncs the old data and the old header.
+fn restore(undo: &Undo, disk: &dyn Disk, path: &Path, file: &dyn Handle) -> Result<(), EditErrorKind> {
+    write_marked(disk, file, || {
+        if !undo.data.is_empty() {
+            restore_data(undo, &*disk.open(path, false).doing(LOAD)?, path, file)?;
+        }
+        Ok(undo.old.clone())
+    })
+}
+
+/// Writes the old bytes, which are pieces in the undo file, each with its offset and its length before it.
+fn restore_data(undo: &Undo, kept: &dyn Handle, path: &Path, file: &dyn Handle) -> Result<(), EditErrorKind> {
+    let (mut at, mut piece) = (undo.to_bytes().len() as u64, vec![0; PIECE]);
+    let foreign = || EditErrorKind::ForeignUndo(path.to_path_buf());
+    loop {
+        let mut front = [[0; 8]; 2];
+        let present = read_up_to(kept, at, front.as_flattened_mut()).doing(LOAD)?;
+        let [offset, len] = front.map(u64::from_le_bytes);
+        let end = offset.checked_add(len).filter(|&end| undo.data.start <= offset && end <= undo.data.end);
+        let bytes = usize::try_from(len).ok().and_then(|len| piece.get_mut(..len));
+        let Some(bytes) = bytes.filter(|_| present == 16 && end.is_some()) else {
+            return if present == 0 { Ok(()) } else { Err(foreign()) };
+        };
+        if read_up_to(kept, at + 16, bytes).doing(LOAD)? < bytes.len() {
+            return Err(foreign());
+        }
+        file.write_at(offset, bytes).doing(WRITE_DATA)?;
+        at += 16 + len;
+    }
+}
+
+/// Returns the undo file at this path, if there is one, without the old data.
 fn load(disk: &dyn Disk, undo_path: &Path) -> Result<Option<Undo>, EditErrorKind> {
     let Some(file) = find(disk, undo_path)? else { return Ok(None) };
-    let len = file.stat().doing(LOAD)?.version.len;
-    let bytes = match usize::try_from(len) {
-        Ok(size) if len <= Undo::LONGEST => read(&*file, 0, size).doing(LOAD)?,
-        _ => Vec::new(),
-    };
-    match Undo::parse(&bytes) {
+    match Undo::load(&mut &*file).doing(LOAD)? {
         Some(undo) => Ok(Some(undo)),
         None => Err(EditErrorKind::ForeignUndo(undo_path.to_path_buf())),
     }
@@ -133,21 +163,26 @@ fn header_now(undo: &Undo, mut file: &dyn Handle, len: u64) -> Result<Option<Vec
     undo.header_now(&mut file, len).doing("read")
 }
 
-/// Writes and syncs a header. Its length is marked meanwhile: at any time the header is complete, or every
-/// reader rejects it.
-fn write_header(disk: &dyn Disk, file: &dyn Handle, header: &[u8]) -> Result<(), EditErrorKind> {
-    let (front, body) = header.split_at_checked(8).unwrap_or((header, &[]));
-    let (low, high) = front.split_at_checked(Undo::MARK_AT).unwrap_or((front, &[]));
+/// Writes and syncs data, by `write`, and the header that it returns. The length of the header is marked
+/// meanwhile: at any time the file is complete, or every reader rejects it.
+fn write_marked(
+    disk: &dyn Disk,
+    file: &dyn Handle,
+    write: impl FnOnce() -> Result<Vec<u8>, EditErrorKind>,
+) -> Result<(), EditErrorKind> {
     let mark = || file.write_at(Undo::MARK_AT as u64, &Undo::MARK).and_then(|()| file.sync());
-    let write_all = || file.write_at(0, low).and_then(|()| file.write_at(8, body)).and_then(|()| file.sync());
-    let release = || file.write_at(Undo::MARK_AT as u64, high).and_then(|()| file.sync());
     mark().doing(WRITE_HEADER)?;
     // A reader that has read the old length has read the rest by then.
     disk.pause();
+    let header = write()?;
+    let (front, body) = header.split_at_checked(8).unwrap_or((&header, &[]));
+    let (low, high) = front.split_at_checked(Undo::MARK_AT).unwrap_or((front, &[]));
+    let write_all = || file.write_at(0, low).and_then(|()| file.write_at(8, body)).and_then(|()| file.sync());
+    let release = || file.write_at(Undo::MARK_AT as u64, high).and_then(|()| file.sync());
     write_all().and_then(|()| release()).doing(WRITE_HEADER)
 }
 
-/// Restores the header of the file at `target` if an edit of it was interrupted. Returns whether it had to.
+/// Restores the old bytes of the file at `target` if an edit of it was interrupted. Returns whether it was.
 /// The caller holds the [lock].
 ///
 /// # Errors
@@ -166,8 +201,8 @@ pub(crate) fn recover(disk: &dyn Disk, target: &Path) -> Result<bool, EditErrorK
     };
     let is_torn = undo.is_torn(&header);
     match is_torn {
-        true => write_header(disk, &*file, &undo.old)?,
-        // The new header is complete, but may not be synced yet.
+        true => restore(&undo, disk, &undo_path, &*file)?,
+        // The new bytes are complete, but may not be synced yet.
         false => file.sync().doing(WRITE_HEADER)?,
     }
     remove(disk, &undo_path)?;
@@ -190,7 +225,7 @@ fn find_own(
     Ok(header_now(&undo, file, len)?.map(|header| (header, undo)))
 }
 
-/// Returns whether the header of the file at `target` is neither the old nor the new one of an edit.
+/// Returns whether an edit of the file at `target` is not over.
 pub(crate) fn is_torn(
     disk: &dyn Disk,
     target: &Path,

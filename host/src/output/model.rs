@@ -95,7 +95,12 @@ impl NewModel {
 }
 
 /// Saves an edited model at its path. `task` is shown while the file is copied.
-pub fn save(context: &Context, editor: ModelEditor, path: &Path, task: &str) -> Result<SaveMethod, Error> {
+pub fn save(
+    context: &Context,
+    editor: ModelEditor<'_>,
+    path: &Path,
+    task: &str,
+) -> Result<SaveMethod, Error> {
     let mut work = None;
     let saved = editor.save_watched(path, &mut |done, total| {
         let work = work.get_or_insert_with(|| context.work(task, total));

@@ -106,7 +106,7 @@ impl<'m> Contents<'m> {
     ///
     /// # Errors
     /// A name is a duplicate or reserved.
-    pub fn put_in(&self, editor: &mut ModelEditor) -> Result<(), Error> {
+    pub fn put_in(&self, editor: &mut ModelEditor<'_>) -> Result<(), Error> {
         let names = self.entries.iter().map(|entry| (entry.tensor.name(), entry.name.as_str()));
         let names: HashMap<_, _> = names.collect();
         editor.rename_all(|name| names.get(name).map_or(name, |new| *new).to_owned())?;
