@@ -34,7 +34,7 @@ const fn makes(name: &'static str, args: &'static [&'static str], out: &'static 
 const OLD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/structures/files/own-type.safetensors");
 
 /// Commands with tests of their own for everything below.
-const APART: &[&str] = &["help", "completions", "man", "decode", "scan"];
+const APART: &[&str] = &["help", "completions", "man", "decode", "scan", "set"];
 
 /// Arguments of commands that need more than a model. Any other command gets `MODEL` alone.
 const CASES: &[Case] = &[
@@ -407,7 +407,9 @@ fn writers(place: &Place) -> Vec<(&'static str, [Vec<String>; 2])> {
     }
     let older = words("pack big -o own --header-room 300 --force");
     all.push(("own", [older.clone(), words("hash --embed own")]));
-    all.push(("own", [older, words("pack own --in-place --set key=value")]));
+    all.push(("own", [older.clone(), words("pack own --in-place --set key=value")]));
+    place.put("values", &file(format!("{{{}}}", tensor("a", 0, 8 << 20)), &vec![8; 8 << 20]));
+    all.push(("own", [older, words("set own a values")]));
     all
 }
 

@@ -34,6 +34,7 @@ mod quant;
 mod remote;
 mod report;
 mod scan;
+mod set;
 mod shards;
 mod signed;
 mod slice;

@@ -388,7 +388,7 @@ fn a_half_written_header_is_reported_and_repaired() {
     assert!(std::fs::read(place.path("m")).is_ok_and(|now| now == torn_file));
     let run = place.run(["pack", "--in-place", "m"]);
     let done = format!("m: 2 tensors, {} bytes, edited in place\n", old.len());
-    run.is(0, &done, "m: restored the header after an interrupted edit\n");
+    run.is(0, &done, "m: restored the old bytes after an interrupted edit\n");
     assert_eq!(names(&place, "m"), ["a", "b"], "the old names");
     assert!(!place.path(".m.undo").exists());
     place.run(["check", "m"]).is(0, &format!("m: ok, 2 tensors, {} bytes\n", old.len()), "");

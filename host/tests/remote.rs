@@ -228,6 +228,7 @@ fn a_url_is_no_output() {
         &["report", "sound", "-o", &other],
         &["emit", "sound", "-o", &other],
         &["hash", "--embed", &url],
+        &["set", &url, "a", "sound"],
     ] {
         let run = run(&place, args, &[]);
         let url = args.iter().find(|arg| arg.starts_with("http")).expect("a URL");

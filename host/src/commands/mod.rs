@@ -22,6 +22,7 @@ mod pack;
 mod quant;
 mod report;
 mod scan;
+mod set;
 mod sign;
 mod slice;
 mod split;
@@ -106,6 +107,7 @@ subcommands! {
     Scan(scan),
     Quant(quant),
     Pack(pack),
+    Set(set),
     Split(split),
     Join(join),
     Decode(decode),

@@ -4,13 +4,12 @@ use super::{Context, Error, Exit, Outcome, Run, check_stdin_once};
 use crate::args::whole;
 use crate::input::discover::reject_partial_models;
 use crate::input::model::{Padding, file_of, is_index};
-use crate::input::open::is_interrupted;
 use crate::input::remote::check_output;
 use crate::json::{List, object};
 use crate::output::file::{check_stdout_use, check_terminal};
-use crate::output::model::{check_new, save};
+use crate::output::model::{check_new, restore, save};
 use crate::output::overwrite::check_not_in_model;
-use crate::output::stdout::{complain, show};
+use crate::output::stdout::show;
 use crate::pack::{Contents, Edits, Entry, Layout, Line, Prefer, make, open_all, order, plan};
 use crate::table::{Side, Table};
 use crate::text::{counted, quoted, shown_path};
@@ -90,11 +89,8 @@ impl Run for Pack {
             [only] if self.in_place => {
                 *only = file_of(only)?;
                 check_output(only)?;
-                if !self.dry_run && is_interrupted(only) {
-                    // Waits for an edit that is writing the header, or restores the header before it.
-                    ModelEditor::open(&*only)?;
-                    let file = shown_path(only);
-                    complain(format_args!("{file}: restored the header after an interrupted edit"));
+                if !self.dry_run {
+                    restore(only)?;
                 }
                 self.edits.keep_index_of(only)?;
             }

@@ -5,10 +5,11 @@ use crate::context::Context;
 use crate::error::{Error, Outcome};
 use crate::exit::Exit;
 use crate::input::model::Model;
+use crate::input::open::is_interrupted;
 use crate::json::about;
 use crate::output::file::{Product, check_output_path, check_stdout_use, check_terminal};
 use crate::output::overwrite::check_not_input;
-use crate::output::stdout::show;
+use crate::output::stdout::{complain, show};
 use crate::output::writer::{Take, begin, fill};
 use crate::text::{counted, shown_path};
 use embedded_safetensors::write::{FileSpec, TensorSpec};
@@ -92,6 +93,18 @@ impl NewModel {
         product.finish()?;
         Ok(bytes)
     }
+}
+
+/// Waits for an edit in place that is writing this file, or restores what was there before it.
+///
+/// # Errors
+/// Those of the system.
+pub fn restore(path: &Path) -> Result<(), Error> {
+    if is_interrupted(path) {
+        ModelEditor::open(path)?;
+        complain(format_args!("{}: restored the old bytes after an interrupted edit", shown_path(path)));
+    }
+    Ok(())
 }
 
 /// Saves an edited model at its path. `task` is shown while the file is copied.

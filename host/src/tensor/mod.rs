@@ -6,3 +6,4 @@ pub mod quant;
 pub mod slice;
 pub mod stats;
 pub mod sums;
+pub mod values;

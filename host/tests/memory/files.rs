@@ -45,6 +45,11 @@ pub fn write(name: &str, path: &str) -> io::Result<()> {
             header(&mut out, &text, 0)?;
             out.into_inner()?.set_len(8 + text.len() as u64 + HUGE)
         }
+        "few" => {
+            let few = HUGE.div_ceil(1_000_000);
+            let text = format!(r#"{{"a":{{"dtype":"U8","shape":[{few}],"data_offsets":[0,{few}]}}}}"#);
+            header(&mut out, &text, few)
+        }
         "matrix" => {
             let text = r#"{"a":{"dtype":"F32","shape":[2000,3000],"data_offsets":[0,24000000]}}"#;
             header(&mut out, text, 24_000_000)

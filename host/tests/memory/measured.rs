@@ -93,6 +93,8 @@ const COMMANDS: [(u64, &[&str]); 12] = [
             "inspect @huge",
             "cat @matrix a -o a.npy",
             "slice @matrix a=:,::2 -o part.safetensors",
+            "set @huge a @few --slice ::1000000",
+            "set @matrix a a.npy",
             "convert @matrix a.npz --compress",
             "convert a.npz back.safetensors",
             "convert @matrix half.safetensors --to F16",

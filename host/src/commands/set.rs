@@ -1,0 +1,94 @@
+//! `safetensors set`: overwrites a tensor, or a slice of one, in place.
+
+use super::{Context, Error, Exit, Outcome, Run};
+use crate::args::slice::ranges;
+use crate::input::model::{Model, file_of};
+use crate::input::remote::check_output;
+use crate::json::{about, object};
+use crate::output::model::{restore, save};
+use crate::output::stdout::show;
+use crate::tensor::slice::about as about_tensor;
+use crate::tensor::values::Values;
+use crate::text::{quoted, shown_path};
+use embedded_safetensors::integrity::KEY;
+use safetensors_files::{ModelEditor, SaveMethod};
+use std::path::PathBuf;
+
+/// Overwrite a tensor, or a slice of one, in place
+///
+/// The new values have the dtype and the shape of the old ones. A sum embedded in the file is computed again;
+/// an interrupted edit is repaired first. Exit code: 0 if the values are written, 1 if the model or the file
+/// of values is invalid, 2 for all other errors, 130 if interrupted; then the model is unchanged.
+#[derive(clap::Args)]
+pub struct Set {
+    /// Model: a file, or a directory with one
+    #[arg(value_name = "MODEL")]
+    model: PathBuf,
+
+    /// Tensor name
+    #[arg(value_name = "TENSOR")]
+    tensor: String,
+
+    /// File with the new values: a .npy array, or another model
+    #[arg(value_name = "VALUES")]
+    values: PathBuf,
+
+    /// Tensor of VALUES, if that is a model [default: the same name]
+    #[arg(long, value_name = "NAME")]
+    from: Option<String>,
+
+    /// Slice in numpy notation, such as `0:10, ::2, -1`; steps cannot be negative [default: the whole tensor]
+    #[arg(
+        long,
+        value_name = "SPEC",
+        default_value = "",
+        hide_default_value = true,
+        allow_hyphen_values = true
+    )]
+    slice: String,
+
+    /// Print a summary as one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+impl Run for Set {
+    fn run(self, context: &Context) -> Outcome {
+        let file = file_of(&self.model)?;
+        if file.as_os_str() == "-" {
+            return Err(Error::usage("set cannot change standard input; give a file"));
+        }
+        check_output(&file)?;
+        restore(&file)?;
+        let model = Model::open(context, &file)?;
+        let (part, tensor) = (model.one_part()?, model.tensor(&self.tensor)?);
+        let (path, dtype) = (part.path(), tensor.dtype());
+        let ranges = (!self.slice.trim().is_empty()).then(|| ranges(&self.slice, tensor.dims())).transpose();
+        let ranges = ranges.map_err(|sentence| about_tensor(path, &tensor, &sentence))?;
+        let values = Values::open(context, &self.values, path)?;
+        if let (Values::Array(..), Some(_)) = (&values, &self.from) {
+            return Err(Error::usage("--from works with a model; a .npy has one array"));
+        }
+        let new = values.new_bytes(self.from.as_deref().unwrap_or(tensor.name()), dtype)?;
+        let shape = new.dims().to_vec();
+        let mut editor = ModelEditor::open(path)?;
+        match &ranges {
+            Some(ranges) => editor.set_slice(tensor.name(), ranges, new)?,
+            None => editor.set_tensor(tensor.name(), new)?,
+        }
+        if editor.save_method(path)? == SaveMethod::Copied {
+            let sentence =
+                "cannot be changed in place: its name is too long, or another file has that of its undo file";
+            return Err(Error::about(path, sentence));
+        }
+        save(context, editor, path, "writing")?;
+        let sum = model.metadata().is_some_and(|pairs| pairs.contains_key(KEY));
+        let more = object! { tensor: tensor.name(), dtype: dtype.name(), shape: &shape, sum };
+        show(self.json, &about(&self.model, true, more), |out| {
+            let (file, tensor) = (shown_path(&self.model), quoted(tensor.name()));
+            let sum = if sum { ", and a new sum" } else { "" };
+            writeln!(out, "{file}: wrote tensor {tensor}: {dtype} {shape:?}{sum}")
+        })?;
+        Ok(Exit::Good)
+    }
+}
