@@ -34,7 +34,7 @@ const fn makes(name: &'static str, args: &'static [&'static str], out: &'static 
 const OLD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/structures/files/own-type.safetensors");
 
 /// Commands with tests of their own for everything below.
-const APART: &[&str] = &["help", "completions", "man", "decode", "scan", "set"];
+const APART: &[&str] = &["help", "completions", "man", "decode", "scan", "set", "repair"];
 
 /// Arguments of commands that need more than a model. Any other command gets `MODEL` alone.
 const CASES: &[Case] = &[
@@ -405,6 +405,8 @@ fn writers(place: &Place) -> Vec<(&'static str, [Vec<String>; 2])> {
         let makes = case.makes.filter(|_| case.name != "split");
         all.extend(makes.map(|out| (out, models.map(|model| with_force(&case, model)))));
     }
+    place.put("torn", &[sound(), vec![0]].concat()).put("big-torn", &[model(8 << 20), vec![0]].concat());
+    all.push(("out", ["torn", "big-torn"].map(|file| words(&format!("repair {file} -o out --force")))));
     let older = words("pack big -o own --header-room 300 --force");
     all.push(("own", [older.clone(), words("hash --embed own")]));
     all.push(("own", [older.clone(), words("pack own --in-place --set key=value")]));

@@ -32,6 +32,7 @@ mod pack;
 mod pages;
 mod quant;
 mod remote;
+mod repair;
 mod report;
 mod scan;
 mod set;

@@ -20,6 +20,7 @@ mod lint;
 mod man;
 mod pack;
 mod quant;
+mod repair;
 mod report;
 mod scan;
 mod set;
@@ -110,6 +111,7 @@ subcommands! {
     Set(set),
     Split(split),
     Join(join),
+    Repair(repair),
     Decode(decode),
     Diff(diff),
     Hash(hash),

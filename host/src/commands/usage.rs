@@ -50,7 +50,7 @@ const TIPS: &[(&str, &str, &str)] = &[
     ("concat merge", "", "`safetensors pack FILE... -o OUTPUT` puts the tensors of several files into one"),
     ("copy cp delete drop remove", "", "`safetensors pack FILE -o OUTPUT` copies all; --except drops some"),
     ("edit rename", "", "`safetensors pack FILE --in-place` edits names with --rename, metadata with --set"),
-    ("fix repair", "", "`safetensors check FILE` shows errors; `pack --in-place` repairs interrupted edits"),
+    ("fix", "", "`safetensors repair` keeps what is whole; `pack --in-place` repairs interrupted edits"),
     ("shard", "", "`safetensors split MODEL -o DIR --max-size SIZE` writes shards"),
     ("upload", "", "no command uploads; `hf upload` of the Python package huggingface_hub does"),
     ("dump extract get", "", "`safetensors cat MODEL TENSOR` prints a tensor, `slice` writes some to a file"),

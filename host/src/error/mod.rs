@@ -202,6 +202,10 @@ impl Error {
             What::Message { exit, kind, sentence } => {
                 Self { what: What::Message { exit, kind, sentence: sentence + more }, ..self }
             }
+            What::Invalid(mut invalid) => {
+                invalid.advice += more;
+                Self { what: What::Invalid(invalid), ..self }
+            }
             _ => self,
         }
     }

@@ -3,6 +3,7 @@
 pub mod compare;
 pub mod delta;
 pub mod quant;
+pub mod repair;
 pub mod slice;
 pub mod stats;
 pub mod sums;

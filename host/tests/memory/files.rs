@@ -30,6 +30,7 @@ pub fn write(name: &str, path: &str) -> io::Result<()> {
         }
         "tensors" => header(&mut out, &tensors(0..TENSORS), TENSORS),
         "reversed" => header(&mut out, &tensors((0..TENSORS).rev()), TENSORS),
+        "longer" => header(&mut out, &tensors((0..TENSORS).rev()), TENSORS + 1),
         // The first three are a layer of GPTQ.
         "layers" => {
             let layer = [

@@ -76,6 +76,7 @@ const COMMANDS: [(u64, &[&str]); 12] = [
             "pack @reversed -o packed",
             "pack @reversed --dry-run",
             "quant @layers --from gptq -o rewritten",
+            "repair @longer -o mended",
             "emit @reversed --lang c",
             "emit @reversed --lang rust",
         ],

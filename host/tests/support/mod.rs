@@ -1,7 +1,9 @@
 //! Runs the real binary, and makes files for it.
 
+use embedded_safetensors::FileModel;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::Write;
@@ -9,6 +11,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
+
+pub use random::Random;
+
+#[path = "../../../tests/support/random.rs"]
+#[expect(dead_code, reason = "no fuzzer gives numbers, and nothing is shuffled")]
+mod random;
 
 /// The result of a run.
 #[derive(Debug, PartialEq, Eq)]
@@ -111,6 +119,29 @@ impl Place {
         run
     }
 
+    /// Runs a command that writes a model to standard output, and puts it into the file `out`. This does not
+    /// wait for the disk.
+    pub fn made<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Run {
+        let Output { status, stdout, stderr } =
+            self.command(args).args(["-o", "-"]).output().expect("the binary runs");
+        self.put("out", &stdout);
+        Run::of(Output { status, stdout: Vec::new(), stderr })
+    }
+
+    /// The names, dtypes, shapes and bytes of the tensors in the file `out`, by name, and its metadata.
+    #[track_caller]
+    pub fn contents(&self) -> (Vec<Contents>, Option<BTreeMap<String, String>>) {
+        let model = FileModel::open(self.path("out")).expect("a valid file");
+        let tensors = model.tensors().map(|tensor| {
+            let mut bytes = vec![0; usize::try_from(tensor.byte_len()).expect("short")];
+            tensor.reader().read_to_end(&mut bytes).expect("it can be read");
+            (tensor.name().to_owned(), tensor.dtype().name(), tensor.dims().to_vec(), bytes)
+        });
+        let mut tensors: Vec<_> = tensors.collect();
+        tensors.sort();
+        (tensors, model.metadata().cloned())
+    }
+
     /// Runs with these words as arguments. There is no output but this sentence.
     #[track_caller]
     pub fn refuses(&self, words: &str, code: i32, sentence: &str) {
@@ -178,6 +209,13 @@ pub fn text(place: &Place, model: &str, name: &str) -> String {
     place.done(["cat", model, name]).out
 }
 
+/// The generator of `SUITE_SEED`, which it prints.
+pub fn random() -> Random {
+    let seed = std::env::var("SUITE_SEED").map_or(0, |text| text.parse().expect("a number"));
+    println!("SUITE_SEED={seed}");
+    Random::new(seed)
+}
+
 /// How often each command is killed: `SUITE_KILLS`.
 pub fn kills() -> u32 {
     std::env::var("SUITE_KILLS").map_or(1, |text| text.parse().expect("a number"))
@@ -194,6 +232,9 @@ pub fn interrupted(child: Child, signal: &str) -> Run {
 pub fn sum(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
+
+/// A tensor that was read: its name, its dtype, its shape, and its bytes.
+pub type Contents = (String, &'static str, Vec<u64>, Vec<u8>);
 
 /// A tensor: its name in JSON spelling, its dtype, its shape, and its bytes.
 pub type Row<'r> = (&'r str, &'r str, &'r [u64], Vec<u8>);
