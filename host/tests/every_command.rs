@@ -55,6 +55,7 @@ const CASES: &[Case] = &[
     makes("convert", &["MODEL", "out.safetensors", "--to", "I16", "--all"], "out.safetensors"),
     makes("quant", &["MODEL", "--from", "gptq", "-o", "out"], "out"),
     makes("pack", &["MODEL", "-o", "out"], "out"),
+    makes("merge", &["MODEL", "MODEL", "-o", "out"], "out"),
     makes("join", &["MODEL", "-o", "out"], "out"),
     makes("split", &["MODEL", "-o", "out", "--max-size", "3"], "out"),
     makes("emit", &["MODEL", "-o", "out"], "out"),
@@ -363,7 +364,7 @@ fn a_full_disk_leaves_nothing() {
         let run = place.on_a_full_disk(128, &big_args(&case).join(" "));
         assert!(run.code == Some(2) && run.err.lines().count() == 1, "{}: {run:?}", case.name);
         assert!(run.err.contains("file too large"), "{}: {run:?}", case.name);
-        let is_model = matches!(case.name, "pack" | "quant" | "split" | "slice");
+        let is_model = matches!(case.name, "merge" | "pack" | "quant" | "split" | "slice");
         assert!(!is_model || run.err.ends_with(" bytes needed\n"), "{}: {run:?}", case.name);
         assert_eq!(names(&place), before, "{}", case.name);
     }
@@ -521,7 +522,8 @@ fn a_file_that_appears_meanwhile_is_not_replaced() {
     let model = file(header, &vec![7; 2 + usize::try_from(much).expect("little")]);
     // More than a pipe holds: once it is read, the command has checked the output path.
     let (begun, rest) = model.split_at(1 << 19);
-    for (case, out) in makers(&["split", "checkpoint", "flash"]) {
+    // `merge` reads no pipe twice.
+    for (case, out) in makers(&["split", "checkpoint", "flash", "merge"]) {
         let mut child = place.command(case.args("-")).stdin(Stdio::piped()).spawn().expect("it starts");
         let mut pipe = child.stdin.take().expect("a pipe");
         pipe.write_all(begun).expect("it is read");

@@ -27,6 +27,7 @@ mod inspect;
 mod join;
 mod lint;
 mod made;
+mod merge;
 mod numpy;
 mod pack;
 mod pages;

@@ -7,7 +7,7 @@
 use crate::formats::{gguf, pytorch};
 use crate::remote::{Server, serve};
 use crate::signed::{KEY, PUBLIC_KEY};
-use crate::support::{Place, command_names, file, model, tensor};
+use crate::support::{Place, command_names, file, floats, model, tensor};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -169,6 +169,7 @@ pub fn files() -> Place {
     place.put("gptq.safetensors", &layer_of_gptq());
     let others: [(&str, &[u8]); 1] = [("epoch", b"K\x07")];
     let tensors = [("fc1.weight", 0), ("fc1.bias", 1), ("tied.weight", 0)];
+    put_loras(&place);
     place.put("model.pt", &pytorch(&[&[0.5, 1.0], &[2.0]], &tensors, &others));
     let others: [(&str, &[u8]); 3] = [
         ("mask", b"ctorch._utils\n_rebuild_sparse_tensor\n)R"),
@@ -191,6 +192,21 @@ pub fn files() -> Place {
         fs::copy(&source, place.path(models).join(source.file_name().expect("a name"))).expect("a copy");
     }
     place
+}
+
+/// A base, and LoRAs of its layer as PEFT and kohya write them.
+fn put_loras(place: &Place) {
+    let [numbers, down, up] = [8, 4, 8].map(|count: u16| (0..count).map(f32::from).collect::<Vec<_>>());
+    let row = |name, shape, numbers: &[f32]| (name, "F32", shape, floats(numbers));
+    let base = [row("fc.weight", &[4, 2][..], &numbers), row("fc.bias", &[4], &[0.5; 4])];
+    let peft = "base_model.model.fc.lora_";
+    let [a, b] = ["A", "B"].map(|end| format!("{peft}{end}.weight"));
+    let lora = [row(&a, &[2, 2][..], &down), row(&b, &[4, 2], &up)];
+    let [down, up] = [("lora_unet_fc.lora_down.weight", &down), ("lora_unet_fc.lora_up.weight", &up)];
+    let kohya =
+        [row(down.0, &[2, 2][..], down.1), row(up.0, &[4, 2], up.1), row("lora_unet_fc.alpha", &[], &[1.0])];
+    place.put("base.safetensors", &model("", &base)).put("lora.safetensors", &model("", &lora));
+    place.put("kohya.safetensors", &model("", &kohya));
 }
 
 /// A layer of 64 inputs and 8 outputs in groups of 32, and its bias.

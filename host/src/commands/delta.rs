@@ -69,7 +69,7 @@ impl Delta {
         let metadata = vec![("delta.base", &*base), ("delta.length", &length), ("delta.target", &target)];
         let (shape, work) = ([len], context.work("writing", len));
         let tensors = [TensorSpec::new("delta", Dtype::U8, &shape)];
-        self.to.write(context, new, Some(metadata), &tensors, |_, take| {
+        self.to.write(context, &[new], Some(metadata), &tensors, |_, take| {
             each_piece(new.path(), bytes.get_ref(), 0..len, &mut vec![0; BUFFER], |piece| {
                 take(piece)?;
                 work.advance(piece.len() as u64)

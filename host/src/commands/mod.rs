@@ -18,6 +18,7 @@ mod inspect;
 mod join;
 mod lint;
 mod man;
+mod merge;
 mod pack;
 mod quant;
 mod repair;
@@ -109,6 +110,7 @@ subcommands! {
     Quant(quant),
     Pack(pack),
     Set(set),
+    Merge(merge),
     Split(split),
     Join(join),
     Repair(repair),

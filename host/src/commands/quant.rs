@@ -104,7 +104,7 @@ impl Quant {
     fn write(&self, context: &Context, model: &Model, tensors: &[Planned<'_>]) -> Result<u64, Error> {
         let specs: Vec<_> = tensors.iter().map(Planned::spec).collect();
         let work = context.work("writing", model.tensors().map(|tensor| tensor.byte_len()).sum());
-        self.new.write(context, model, model.pairs(), &specs, |index, take| match &tensors[index] {
+        self.new.write(context, &[model], model.pairs(), &specs, |index, take| match &tensors[index] {
             Planned::Copy(tensor) => Sliced::whole(model, *tensor).bytes(&work, take),
             Planned::New(layer, (part, ..)) => layer.make(*part, &work, take),
         })

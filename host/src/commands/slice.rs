@@ -92,7 +92,7 @@ impl Slice {
         let tensors: Vec<_> =
             slices.iter().map(|slice| TensorSpec::new(slice.name(), slice.dtype(), slice.dims())).collect();
         let (work, pairs) = (context.work("writing", total), model.pairs());
-        self.new.write(context, model, pairs, &tensors, |index, take| slices[index].bytes(&work, take))
+        self.new.write(context, &[model], pairs, &tensors, |index, take| slices[index].bytes(&work, take))
     }
 
     fn print(&self, slices: &[Sliced<'_>], bytes: u64) -> Outcome {

@@ -71,14 +71,14 @@ impl NewModel {
     }
 
     /// Writes a model with this metadata and these tensors, and returns its length. `make` produces the bytes
-    /// of the tensor at an index of `tensors` from `model`.
+    /// of the tensor at an index of `tensors` from `models`.
     ///
     /// # Errors
-    /// Those of `make`; `model` has changed; those of the system; interruption by the user.
+    /// Those of `make`; one of `models` has changed; those of the system; interruption by the user.
     pub fn write(
         &self,
         context: &Context,
-        model: &Model,
+        models: &[&Model],
         metadata: Option<Vec<(&str, &str)>>,
         tensors: &[TensorSpec<'_>],
         make: impl FnMut(usize, Take<'_>) -> Result<(), Error>,
@@ -88,7 +88,7 @@ impl NewModel {
         let mut product = Product::create(context, &self.output, self.force)?;
         let (bytes, places) = begin(spec, (&mut product, &self.output))?;
         fill(places, (&mut product, &self.output), make)?;
-        model.check_unchanged()?;
+        models.iter().try_for_each(|model| model.check_unchanged())?;
         context.check()?;
         product.finish()?;
         Ok(bytes)

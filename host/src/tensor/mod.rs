@@ -2,6 +2,7 @@
 
 pub mod compare;
 pub mod delta;
+pub mod merge;
 pub mod quant;
 pub mod repair;
 pub mod slice;

@@ -55,6 +55,15 @@ pub fn write(name: &str, path: &str) -> io::Result<()> {
             let text = r#"{"a":{"dtype":"F32","shape":[2000,3000],"data_offsets":[0,24000000]}}"#;
             header(&mut out, text, 24_000_000)
         }
+        "weights" => {
+            let text = r#"{"a.weight":{"dtype":"F32","shape":[2000,3000],"data_offsets":[0,24000000]}}"#;
+            header(&mut out, text, 24_000_000)
+        }
+        "lora" => {
+            let down = r#""a.lora_A.weight":{"dtype":"F8_E4M3","shape":[4,3000],"data_offsets":[0,12000]}"#;
+            let up = r#""a.lora_B.weight":{"dtype":"F8_E4M3","shape":[2000,4],"data_offsets":[12000,20000]}"#;
+            header(&mut out, &format!("{{{down},{up}}}"), 20_000)
+        }
         "doubles" => {
             header(&mut out, r#"{"a":{"dtype":"F64","shape":[4000000],"data_offsets":[0,32000000]}}"#, 0)?;
             // Their upper bits are as good as random, so that every counter is used.

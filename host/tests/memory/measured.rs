@@ -26,6 +26,8 @@ const HEADER: u64 = 64 * TENSORS;
 const COUNTERS: u64 = 48 * MIB;
 /// ... and for a transposed array.
 const TURNED: u64 = 52 * MIB;
+/// `merge`, of two models with short headers.
+const MERGED: u64 = 32 * MIB + CODE;
 /// `convert` and `scan`, ...
 const CONVERTED: u64 = 64 * MIB + CODE;
 /// ... and for each tensor, with a name of at most 7 bytes.
@@ -39,7 +41,7 @@ const OWN: u64 = MIB;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Commands with files, which are written before, behind an `@`, and with exit codes other than 0.
-const COMMANDS: [(u64, &[&str]); 12] = [
+const COMMANDS: [(u64, &[&str]); 13] = [
     (
         CHECKED,
         &[
@@ -100,6 +102,14 @@ const COMMANDS: [(u64, &[&str]); 12] = [
             "convert a.npz back.safetensors",
             "convert @matrix half.safetensors --to F16",
             "convert @matrix i8.safetensors --to I8 --scale per-row",
+        ],
+    ),
+    (
+        MERGED,
+        &[
+            "merge @matrix @matrix -o average",
+            "merge @weights @lora --scale 0.5 -o merged",
+            "merge @huge @huge -o -",
         ],
     ),
     (OTHERS + COUNTERS, &["stats @doubles"]),
