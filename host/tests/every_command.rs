@@ -55,6 +55,7 @@ const CASES: &[Case] = &[
     makes("convert", &["MODEL", "out.safetensors", "--to", "I16", "--all"], "out.safetensors"),
     makes("quant", &["MODEL", "--from", "gptq", "-o", "out"], "out"),
     makes("pack", &["MODEL", "-o", "out"], "out"),
+    makes("pack", &["MODEL", "--dedupe", "-o", "out"], "out"),
     makes("merge", &["MODEL", "MODEL", "-o", "out"], "out"),
     makes("join", &["MODEL", "-o", "out"], "out"),
     makes("split", &["MODEL", "-o", "out", "--max-size", "3"], "out"),

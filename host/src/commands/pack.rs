@@ -10,9 +10,9 @@ use crate::output::file::{check_stdout_use, check_terminal};
 use crate::output::model::{check_new, restore, save};
 use crate::output::overwrite::check_not_in_model;
 use crate::output::stdout::show;
-use crate::pack::{Contents, Edits, Entry, Layout, Line, Prefer, make, open_all, order, plan};
+use crate::pack::{Contents, Edits, Entry, Layout, Line, Prefer, Tie, make, open_all, order, plan};
 use crate::table::{Side, Table};
-use crate::text::{counted, quoted, shown_path};
+use crate::text::{counted, listed, quoted, shown_path};
 use embedded_safetensors::write::Placement;
 use safetensors_files::{ModelEditor, SaveMethod};
 use serde::Serialize;
@@ -52,6 +52,11 @@ pub struct Pack {
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = whole::<u32>)]
     header_room: u32,
 
+    /// Store tensors with the same dtype, shape and bytes once; the metadata notes the names of the others,
+    /// as `safetensors.torch.save_model` does
+    #[arg(long)]
+    dedupe: bool,
+
     /// Which input wins if two have the same tensor or metadata key
     #[arg(long, value_name = "WHICH")]
     prefer: Option<Prefer>,
@@ -62,7 +67,8 @@ pub struct Pack {
     /// Edit names and metadata in the only input file; writes just the header if it has space, otherwise the
     /// entire file; also repairs an interrupted edit
     #[arg(long, conflicts_with_all = [
-        "output", "order", "align", "align_all", "header_room", "only", "except", "prefer",
+        "output", "order", "align", "align_all", "header_room", "dedupe", "only", "except",
+        "prefer",
     ])]
     in_place: bool,
 
@@ -111,6 +117,7 @@ impl Run for Pack {
         let mut contents = Contents::of(&models, self.prefer)?;
         self.edits.apply(&mut contents, &self.inputs)?;
         contents.unite(self.prefer)?;
+        let ties = if self.dedupe { contents.dedupe(context)? } else { Vec::new() };
         order::apply(&self.order, &mut contents)?;
         let (mut bytes, mut lines) = plan(&contents, layout, self.target(), None)?;
         let is_in_place = self.in_place && self.save_in_place(context, &contents)? == SaveMethod::InPlace;
@@ -126,7 +133,7 @@ impl Run for Pack {
         if let Some(there) = fs::metadata(self.target()).ok().filter(|_| is_in_place || !self.dry_run) {
             bytes = there.len();
         }
-        self.tell(&lines, bytes, padding, is_in_place)?;
+        self.tell((&lines, &ties), bytes, padding, is_in_place)?;
         Ok(Exit::Good)
     }
 }
@@ -169,11 +176,18 @@ impl Pack {
     }
 
     /// Says what was written, or would be: these lines, in a file of so many bytes.
-    fn tell(&self, lines: &[Line<'_, '_>], bytes: u64, padding: Padding, in_place: bool) -> io::Result<()> {
+    fn tell(
+        &self,
+        (lines, ties): (&[Line<'_, '_>], &[Tie]),
+        bytes: u64,
+        padding: Padding,
+        in_place: bool,
+    ) -> io::Result<()> {
         let (output, written) =
             ((self.output.is_some() || self.in_place).then(|| self.target()), !self.dry_run);
         if output == Some(Path::new("-")) && written {
             // The file went to standard output.
+            print_ties(ties, &mut io::stderr())?;
             return padding.print(&mut io::stderr());
         }
         let summary = object! {
@@ -183,6 +197,7 @@ impl Pack {
             tensors: lines.len(),
             bytes,
             padding_left_out: padding.tensors,
+            #[serde(flatten)] tied: self.dedupe.then(|| object! { tied: List(ties.iter().map(tied)) }),
             written,
             in_place,
             #[serde(flatten)] plan: self.dry_run.then(|| object! { plan: List(lines.iter().map(planned)) }),
@@ -204,8 +219,24 @@ impl Pack {
             if self.dry_run {
                 table(lines, &mut out)?;
             }
+            print_ties(ties, &mut out)?;
             padding.print(&mut out)
         })
+    }
+}
+
+fn tied((name, same_as): &Tie) -> impl Serialize + use<'_> {
+    object! { name, same_as, stored: false }
+}
+
+fn print_ties(ties: &[Tie], out: &mut impl Write) -> io::Result<()> {
+    let names = ties.iter().map(|(name, same_as)| format!("{} (as {})", quoted(name), quoted(same_as)));
+    match ties.len() as u64 {
+        0 => Ok(()),
+        count => {
+            let tensors = counted(count, "tensor");
+            writeln!(out, "  tied: {tensors}, noted in the metadata: {}", listed(names, 8, count))
+        }
     }
 }
 

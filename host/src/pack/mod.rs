@@ -2,12 +2,14 @@
 
 pub mod checkpoint;
 mod contents;
+mod dedupe;
 mod edits;
 pub mod order;
 mod renames;
 mod write;
 
 pub use contents::{Contents, Entry, Prefer, open_all};
+pub use dedupe::Tie;
 pub use edits::Edits;
 pub use renames::Renames;
 pub use write::{Layout, Line, make, plan, write};
