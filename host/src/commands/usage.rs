@@ -47,7 +47,7 @@ const TIPS: &[(&str, &str, &str)] = &[
     ("--dtype --to", "cat join pack quant slice split", "`safetensors convert IN OUT --to DTYPE` casts"),
     ("--version version", "", "`safetensors --version` prints the version"),
     ("compare", "", "`safetensors diff A B` compares two models"),
-    ("concat", "", "`safetensors pack FILE... -o OUTPUT` puts the tensors of several files into one"),
+    ("append concat", "", "`safetensors pack FILE... -o OUTPUT` puts the tensors of several files into one"),
     ("average lora", "", "`safetensors merge` merges LoRAs into a model, and averages models"),
     ("copy cp delete drop remove", "", "`safetensors pack FILE -o OUTPUT` copies all; --except drops some"),
     ("edit rename", "", "`safetensors pack FILE --in-place` edits names with --rename, metadata with --set"),
