@@ -222,9 +222,9 @@ fn guesses_end_in_the_right_word() {
         assert!(run.code == Some(2) && (run.out.clone() + &run.err).contains(sentence), "{line}: {run:?}");
     }
     for (line, tips) in [
-        ("", "compare=diff concat=pack merge=pack cp=pack rename=pack get=cat extract=slice import=convert"),
+        ("", "compare=diff concat=pack cp=pack rename=pack get=cat extract=slice import=convert"),
         ("", "list=inspect keys=inspect view=cat metadata=--json tree=--tree m=check sum=hash"),
-        ("", "cast=convert shard=split edit=--in-place drop=--except head=inspect repair=check upload=hf"),
+        ("", "cast=convert shard=split edit=--in-place drop=--except head=inspect upload=hf"),
         ("", "fetch=checkpoint version=--version quantize=quant validate=check chek=\"check\""),
         ("split m", "--size=--max-size --shards=--max-size"),
         ("diff m m", "--atol=--tolerance --rtol=--relative"),
