@@ -152,6 +152,11 @@ impl Form {
     pub const fn new(dtype: Dtype, shape: Shape) -> Self {
         Self { dtype, shape }
     }
+
+    /// Whether it has this shape, with any dtype.
+    pub fn has_shape(&self, shape: &Shape) -> bool {
+        self.shape == *shape
+    }
 }
 
 sentences! {

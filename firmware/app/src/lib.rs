@@ -12,6 +12,8 @@ mod demo;
 mod digits;
 mod failure;
 mod integer;
+#[cfg(feature = "minilm")]
+pub mod minilm;
 mod network;
 mod quantised;
 mod recording;
