@@ -6,7 +6,7 @@ use crate::process::Run;
 use crate::report::{Outcome, Report};
 use crate::stages::{self, STAGES, Stage, Tier};
 use crate::toolchain::own_cargo;
-use crate::{boards, demo, fuzz, measure, python, release};
+use crate::{boards, demo, fuzz, measure, minilm, python, release};
 use std::process::ExitCode;
 
 /// A command: its name, its arguments, a line about it, and the function that runs it with its arguments.
@@ -19,7 +19,12 @@ const COMMANDS: [Command; 12] = [
         "test whether a change is right; --full: also everything else that guards a promise",
         test,
     ),
-    ("demo", "[--list | BOARD]", "run a board that reads digits", show_demo),
+    (
+        "demo",
+        "[--list | BOARD | minilm [--f32] [--rv32] [TEXT]]",
+        "run a board that reads digits; minilm: one that ranks sentences, with a model of 23 MB, or of 91 MB",
+        show_demo,
+    ),
     ("firmware", "[BOARD…] [--bless]", "run the boards; --bless: update the golden files", run_firmware),
     ("generate", "[NAME…]", "write what is made from other files; without a name: list it", run_generate),
     ("measure", "", "measure flash, RAM and instructions, and write the tables of the pages", run_measure),
@@ -136,6 +141,7 @@ fn show_demo(words: &[&str]) -> Result<ExitCode, String> {
     match words {
         ["--list"] => demo::list()?,
         [] => demo::show(boards::find("lm3s6965")?)?,
+        ["minilm", words @ ..] => minilm::show(words)?,
         [name] => demo::show(boards::find(name)?)?,
         words => return Err(unexpected(words)),
     }
@@ -196,8 +202,15 @@ mod tests {
 
     #[test]
     fn unknown_words_end_in_one_sentence() {
-        let commands =
-            ["sise", "--fast", "test --fast", "test --full no-std", "demo sise", "firmware --fast"];
+        let commands = [
+            "sise",
+            "--fast",
+            "test --fast",
+            "test --full no-std",
+            "demo sise",
+            "demo minilm --fast",
+            "firmware --fast",
+        ];
         for words in commands.into_iter().chain([
             "generate sise",
             "measure sise",

@@ -8,7 +8,8 @@ const NEXT: &str = "\
 Next:
   firmware/minimal             a program to copy; `cargo run --release` runs it in QEMU
   docs/src/getting-started.md  four first programs: a card, NOR flash, the program itself, a UART
-  cargo xtask demo --list      the other boards";
+  cargo xtask demo --list      the other boards
+  cargo xtask demo minilm      a model of 90 MB on 64 KiB of RAM";
 
 /// Lists what each board shows, and whether it runs on this computer.
 pub fn list() -> Result<(), String> {

@@ -14,6 +14,7 @@ mod linking;
 mod lint;
 mod machine;
 mod measure;
+mod minilm;
 mod model;
 mod process;
 mod python;

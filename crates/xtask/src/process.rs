@@ -8,6 +8,7 @@ use crate::report::Tally;
 use crate::workspace;
 use process_wrap::std::{ChildWrapper, CommandWrap};
 use std::ffi::OsStr;
+use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::{Command, ExitStatus, Output, Stdio};
@@ -60,6 +61,13 @@ impl Run {
     pub fn without(mut self, name: &str) -> Self {
         self.command.env_remove(name);
         self
+    }
+
+    /// Gives it a file as standard input.
+    pub fn input(mut self, path: &Path) -> Result<Self, String> {
+        let file = File::open(path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+        self.command.stdin(file);
+        Ok(self)
     }
 
     pub fn dir(mut self, dir: &Path) -> Self {

@@ -5,6 +5,8 @@ mod card;
 mod digits;
 mod file;
 mod interop;
+mod minilm;
+mod pulled;
 mod quantised;
 mod registers;
 mod regression;
@@ -15,6 +17,8 @@ mod vectors;
 pub use card::{Card, CardError, DescribedError, NoClock, Pause, Slot};
 pub use digits::read_digits;
 pub use interop::read_files;
+pub use minilm::embed;
+pub use pulled::Pulled;
 pub use quantised::multiply;
 pub use regression::predict;
 pub use structure::show_structure;
@@ -34,5 +38,10 @@ const BOARD: Board = Board { name: "lm3s6965evb", cpu: "Cortex-M3", flash: 256 <
 
 /// Runs a program with the card in the slot, like [`Board::run`].
 pub fn run(program: impl FnOnce(&mut Text<Console>, Card) -> Result<(), u8>) -> ! {
-    BOARD.run(Text(Console), LIMIT, |sink| program(sink, card::card()))
+    run_within(LIMIT, program)
+}
+
+/// Runs a program like [`run`], with another limit.
+pub fn run_within(limit: u32, program: impl FnOnce(&mut Text<Console>, Card) -> Result<(), u8>) -> ! {
+    BOARD.run(Text(Console), limit, |sink| program(sink, card::card()))
 }

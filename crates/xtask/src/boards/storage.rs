@@ -2,7 +2,7 @@
 
 use super::Case;
 use crate::toolchain::own_cargo;
-use crate::workspace;
+use crate::{minilm, workspace};
 use fatfs::{FatType, FileSystem, FormatVolumeOptions, FsOptions};
 use fscommon::StreamSlice;
 use std::fs::File;
@@ -31,10 +31,14 @@ impl Case {
             Some(("-drive", format!("if=pflash,unit=1,format=raw,{protection}file={path}")))
         } else {
             let address = self.write_flash(image)?;
-            address.map(|at| ("-device", format!("loader,file={path},addr={at:#x},force-raw=on")))
+            address.map(|at| ("-device", loaded(image, at)))
         };
-        let storage = storage.map(|(option, what)| [option.to_owned(), what]);
-        Ok(clock.into_iter().chain(storage.into_iter().flatten()).collect())
+        let mapped = match &self.mapped {
+            Some((at, file)) => Some(("-device", loaded(&self::path(file)?, *at))),
+            None => None,
+        };
+        let storage = storage.into_iter().chain(mapped).flat_map(|(option, what)| [option.to_owned(), what]);
+        Ok(clock.into_iter().chain(storage).collect())
     }
 
     /// Like [`options`](Self::options), for an emulator with flash and nothing else.
@@ -71,13 +75,21 @@ impl Case {
         Ok(path)
     }
 
-    /// Returns a file in which the texts are replaced.
+    /// Returns a file in which the texts are replaced, and the bit is flipped.
     pub(super) fn replaced(&self, mut file: Vec<u8>) -> Result<Vec<u8>, String> {
         for [text, other] in &self.replaces {
             replace(&mut file, text.as_bytes(), other.as_bytes())?;
         }
+        if let Some(at) = self.flips {
+            *file.get_mut(at).ok_or_else(|| format!("the file has no byte {at}"))? ^= 1;
+        }
         Ok(file)
     }
+}
+
+/// Returns the device of QEMU that puts a file at an address of the memory.
+fn loaded(file: &Path, at: u32) -> String {
+    format!("loader,file={},addr={at:#x},force-raw=on", file.display())
 }
 
 /// Replaces bytes that occur once by as many others.
@@ -95,20 +107,27 @@ fn replace(file: &mut [u8], bytes: &[u8], other: &[u8]) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns the contents of a file; of `FILE/COUNT`, only so many bytes.
+/// Returns the contents of a file, or the text after `text:`, or after `counted:`, the length of a text and
+/// the text; of `FILE/COUNT`, only so many bytes.
 fn bytes(file: &str) -> Result<Vec<u8>, String> {
     let count = file.rsplit_once('/').and_then(|(file, count)| Some((file, count.parse().ok()?)));
     let (file, count) = count.unwrap_or((file, usize::MAX));
-    let mut bytes = workspace::read(&path(file)?)?;
+    let mut bytes = match file.split_once(':') {
+        Some(("text", text)) => text.as_bytes().to_vec(),
+        Some(("counted", text)) => [&text.len().to_le_bytes()[..4], text.as_bytes()].concat(),
+        _ => workspace::read(&path(file)?)?,
+    };
     bytes.truncate(count);
     Ok(bytes)
 }
 
 /// Returns the path of a file: the conformance vectors, their manifest, the model of the minimal programs, a
-/// file of safestructures, that of a framework (`interop/FRAMEWORK/FILE`), or a model of `firmware/app`.
+/// file of safestructures, that of a framework (`interop/FRAMEWORK/FILE`), a file of the sentence transformer
+/// (`minilm/FILE`), or a model of `firmware/app`.
 pub(super) fn path(name: &str) -> Result<PathBuf, String> {
     let path = match name {
         "vectors" => return vectors(),
+        file if file.starts_with("minilm/") => return minilm::file(file.trim_start_matches("minilm/")),
         "manifest" => "tests/vectors/manifest.json".to_owned(),
         "minimal" => "firmware/minimal/model.safetensors".to_owned(),
         "structure" => "tests/structures/files/training.safetensors".to_owned(),
@@ -140,7 +159,9 @@ fn nor(files: Vec<(usize, Vec<u8>)>) -> Result<Vec<u8>, String> {
 
 const SECTOR: u64 = 512;
 /// The emulator requires a power of two. The image is sparse, so it takes little space on disk.
-const CARD: u64 = SECTOR << 20;
+const CARD: u64 = SECTOR << 23;
+/// The bytes of a cluster on cards of this size.
+const CLUSTER: u32 = 32 << 10;
 /// The offset of the partition.
 const PARTITION: u64 = SECTOR << 11;
 
@@ -152,7 +173,8 @@ fn write_card(path: &Path, files: Option<&Vec<(String, Vec<u8>)>>) -> io::Result
     let Some(files) = files else { return Ok(()) };
     card.write_all(&partition_table())?;
     let mut volume = StreamSlice::new(card, PARTITION, CARD)?;
-    fatfs::format_volume(&mut volume, FormatVolumeOptions::new().fat_type(FatType::Fat32))?;
+    let format = FormatVolumeOptions::new().fat_type(FatType::Fat32).bytes_per_cluster(CLUSTER);
+    fatfs::format_volume(&mut volume, format)?;
     volume.rewind()?;
     let volume = FileSystem::new(volume, FsOptions::new())?;
     for (name, bytes) in files {

@@ -6,7 +6,7 @@ use crate::process::Run;
 use crate::report::{Outcome, Tally};
 use crate::toolchain::own_cargo;
 use crate::workers::side_by_side;
-use crate::{measure, python, workspace};
+use crate::{measure, minilm, python, workspace};
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
@@ -96,7 +96,7 @@ fn judge_case(board: &'static Board, name: &str, bless: bool) -> Result<(), Stri
         return Err(format!("expected output missing; write it with `cargo xtask firmware {board} --bless`"));
     }
     if let Some(words) = &case.desktop {
-        check_with_desktop(words, &ended.lines)?;
+        check_with_desktop(words, &ended.lines, board)?;
     }
     if let Some((at, model)) = &case.records {
         check_recording(*at, model, board, name)?;
@@ -137,7 +137,7 @@ fn check_end(case: &Case, ended: &Ended) -> Result<(), String> {
 fn app(subcommand: &str) -> Run {
     let run = own_cargo().dir(&workspace::root().join("firmware/app"));
     let run = run.env("CARGO_TARGET_DIR", workspace::target_dir().join("firmware/app"));
-    run.args([subcommand, "--locked", "--quiet", "--features", "structures,vectors"])
+    run.args([subcommand, "--locked", "--quiet", "--features", "structures,vectors,minilm"])
 }
 
 /// Runs the tests of the program that receives models.
@@ -159,7 +159,10 @@ fn run_here(words: &[PathBuf]) -> Result<String, String> {
 }
 
 /// Checks that this computer prints the same with this command and its files.
-fn check_with_desktop(words: &[String], lines: &[String]) -> Result<(), String> {
+fn check_with_desktop(words: &[String], lines: &[String], board: &Board) -> Result<(), String> {
+    if let ["minilm", model, text] = words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        return minilm::check(&board.name, model, text, lines);
+    }
     let known = DESKTOP.iter().find(|(command, ..)| words.first().is_some_and(|word| word == command));
     let (command, beginning, file) = known.ok_or_else(|| format!("firmware/app has no command {words:?}"))?;
     let files = words[1..].iter().map(|file| storage::path(file)).collect::<Result<Vec<_>, _>>()?;

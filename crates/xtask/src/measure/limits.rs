@@ -26,12 +26,20 @@ impl Limits {
         toml::from_str(&workspace::text(&path)?).map_err(|error| format!("{}: {error}", path.display()))
     }
 
+    fn get(&self, program: &str, name: &str, target: &str) -> Option<f64> {
+        self.programs.get(program)?.get(name)?.get(target).copied()
+    }
+
+    /// Judges a figure that a board prints.
+    pub fn judge_one(&self, program: &str, name: &str, board: &str, value: f64) -> Result<(), String> {
+        judge(value, self.get(program, name, board)).map(drop)
+    }
+
     /// Counts each figure as a check. A figure without a limit fails; so does a limit without a figure, if
     /// its target was measured.
-    pub fn judge(&self, figures: &Figures, tally: &mut Tally) {
+    pub(super) fn judge(&self, figures: &Figures, tally: &mut Tally) {
         for figure in figures.0.iter().filter(|figure| figure.program != REFERENCE) {
-            let limit = self.programs.get(figure.program).and_then(|names| names.get(&figure.name));
-            let limit = limit.and_then(|on| on.get(figure.target)).copied();
+            let limit = self.get(figure.program, &figure.name, figure.target);
             let what = format!("{}: {} on {}", figure.program, figure.name, figure.target);
             let judged = judge(figure.value, limit);
             tally.check(&what, judged.clone().map(drop));

@@ -6,11 +6,11 @@ mod models;
 mod pages;
 mod programs;
 
+pub use limits::Limits;
 pub use programs::{TARGETS, UNWANTED, build, cuts, program};
 
 use crate::report::{Outcome, Tally};
 use crate::toolchain::own_version;
-use limits::Limits;
 
 /// The program of the reference: its figures have no limits.
 const REFERENCE: &str = "reference";
