@@ -219,6 +219,7 @@ fn nvfp4(random: &mut Random, scheme: Scheme, dims: [usize; 2], dtype: Dtype, sh
     Sample { scheme, group: 16, scales, ..sample }
 }
 
+#[allow(clippy::cast_possible_truncation)] // whole numbers
 fn fp8(random: &mut Random, [rows, columns]: [usize; 2], scale: Dtype) -> Sample {
     let blocks = [rows.div_ceil(128), columns.div_ceil(128)];
     let (weights, values) = e4m3(random, rows * columns);
