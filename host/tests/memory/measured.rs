@@ -104,14 +104,7 @@ const COMMANDS: [(u64, &[&str]); 13] = [
             "convert @matrix i8.safetensors --to I8 --scale per-row",
         ],
     ),
-    (
-        MERGED,
-        &[
-            "merge @matrix @matrix -o average",
-            "merge @weights @lora --scale 0.5 -o merged",
-            "merge @huge @huge -o -",
-        ],
-    ),
+    (MERGED, &["merge @matrix @matrix -o average", "merge @weights @lora --scale 0.5 -o merged"]),
     (OTHERS + COUNTERS, &["stats @doubles"]),
     (OTHERS + TURNED, &["convert @turned.npy turned.safetensors"]),
     (
