@@ -41,15 +41,11 @@ pub fn write(name: &str, path: &str) -> io::Result<()> {
             let all = tensors(148..TENSORS).replacen('{', &format!("{{{},", layer.join(",")), 1);
             header(&mut out, &all, TENSORS)
         }
-        "huge" => {
-            let text = format!(r#"{{"a":{{"dtype":"U8","shape":[{HUGE}],"data_offsets":[0,{HUGE}]}}}}"#);
+        "huge" | "few" => {
+            let len = if name == "huge" { HUGE } else { HUGE.div_ceil(1_000_000) };
+            let text = format!(r#"{{"a":{{"dtype":"U8","shape":[{len}],"data_offsets":[0,{len}]}}}}"#);
             header(&mut out, &text, 0)?;
-            out.into_inner()?.set_len(8 + text.len() as u64 + HUGE)
-        }
-        "few" => {
-            let few = HUGE.div_ceil(1_000_000);
-            let text = format!(r#"{{"a":{{"dtype":"U8","shape":[{few}],"data_offsets":[0,{few}]}}}}"#);
-            header(&mut out, &text, few)
+            out.into_inner()?.set_len(8 + text.len() as u64 + len)
         }
         "matrix" => {
             let text = r#"{"a":{"dtype":"F32","shape":[2000,3000],"data_offsets":[0,24000000]}}"#;

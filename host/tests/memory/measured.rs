@@ -78,7 +78,6 @@ const COMMANDS: [(u64, &[&str]); 13] = [
             "pack @reversed -o packed",
             "pack @reversed --dry-run",
             "quant @layers --from gptq -o rewritten",
-            "repair @longer -o mended",
             "emit @reversed --lang c",
             "emit @reversed --lang rust",
         ],
@@ -87,7 +86,10 @@ const COMMANDS: [(u64, &[&str]); 13] = [
         OTHERS + 2 * (3 * HEADER + 100 * TENSORS),
         &["diff @reversed @tensors", "diff @layers @tensors => 1", "delta @reversed @layers -o delta"],
     ),
-    (OTHERS + 3 * HEADER + 150 * TENSORS, &["split @reversed -o parts --max-size 60000"]),
+    (
+        OTHERS + 3 * HEADER + 150 * TENSORS,
+        &["split @reversed -o parts --max-size 60000", "repair @longer -o mended"],
+    ),
     (OTHERS + 3 * HEADER + 650 * TENSORS, &["stats @reversed", "stats --json --sort max @reversed"]),
     (OTHERS + 3 * HEADER + 1500 * TENSORS, &["inspect --tree @reversed", "report @reversed -o page.html"]),
     (
