@@ -96,7 +96,9 @@ impl Undo {
     pub fn load(file: &mut impl ReadAt<Error = io::Error>) -> io::Result<Option<Self>> {
         let mut front = [0; FRONT];
         let is_whole = read_up_to(file, 0, &mut front)? == FRONT;
-        let Some((file_len, header_len)) = lengths(&front).filter(|_| is_whole) else { return Ok(None) };
+        let len = file.file_len()?.exact().unwrap_or(u64::MAX);
+        let found = lengths(&front).filter(|(_, header_len)| is_whole && *header_len as u64 <= len / 2);
+        let Some((file_len, header_len)) = found else { return Ok(None) };
         let mut bytes = vec![0; FRONT + 2 * header_len + sample_len(header_len, file_len) + RANGE];
         let present = read_up_to(file, 0, &mut bytes)?;
         bytes.truncate(present);
