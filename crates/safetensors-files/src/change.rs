@@ -1,21 +1,22 @@
 //! New bytes of tensors, which are read when the model is saved.
 
-use crate::disk::{Handle, read_up_to};
+use crate::disk::{Handle, read};
 use crate::error::{Doing, EditErrorKind};
-use crate::sum::Watch;
+use crate::sum::{Watch, report};
 use crate::undo::{KEEP, WRITE_DATA};
 use core::fmt;
-use core::ops::{ControlFlow, Range};
+use core::ops::Range;
 use embedded_safetensors::Dtype;
 use embedded_safetensors::slice::ByteRuns;
-use std::io::{self, Read};
+use std::io::Read;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The number of bytes of a tensor that are read and written at once.
+/// The number of bytes of a file that are read and written at once.
 pub(crate) const PIECE: usize = 1 << 18;
 
 /// New bytes of a tensor or of a slice, from any reader. It is read only when the model is
-/// [saved](crate::ModelEditor::save), in pieces of at most 256 KiB.
+/// [saved](crate::ModelEditor::save), in pieces of at most 256 KiB. Meanwhile other threads that open or save
+/// a model wait, so a reader that does that, or waits for them, never returns.
 ///
 /// *Memory*: the shape, and the reader.
 pub struct NewBytes<'n> {
@@ -116,13 +117,21 @@ impl Patch<'_, '_> {
     }
 
     fn fill(&mut self, bytes: &mut [u8]) -> Result<(), EditErrorKind> {
-        let read = read_full(&mut *self.reader, bytes)?;
-        self.given += read as u64;
+        let new = self.read(bytes.len())?;
         let (given, needed) = (self.given, self.needed);
-        match read == bytes.len() {
-            true => Ok(()),
-            false => Err(EditErrorKind::MissingBytes { name: self.name.into(), given, needed }),
+        if new.len() < bytes.len() {
+            return Err(EditErrorKind::MissingBytes { name: self.name.into(), given, needed });
         }
+        bytes.copy_from_slice(&new);
+        Ok(())
+    }
+
+    /// Reads the next new bytes, as many as there are, up to `len`.
+    fn read(&mut self, len: usize) -> Result<Vec<u8>, EditErrorKind> {
+        let mut new = Vec::with_capacity(len);
+        let read = self.reader.by_ref().take(len as u64).read_to_end(&mut new);
+        self.given += read.map_err(EditErrorKind::Input)? as u64;
+        Ok(new)
     }
 
     /// Ends the change.
@@ -130,25 +139,11 @@ impl Patch<'_, '_> {
     /// # Errors
     /// [`EditErrorKind::TooManyBytes`] when the reader is not at its end; [`EditErrorKind::Input`].
     pub(crate) fn finish(mut self) -> Result<(), EditErrorKind> {
-        match read_full(&mut *self.reader, &mut [0])? {
-            0 => Ok(()),
+        match *self.read(1)? {
+            [] => Ok(()),
             _ => Err(EditErrorKind::TooManyBytes { name: self.name.into(), left: 0, given: 1 }),
         }
     }
-}
-
-/// Reads as many bytes as there are or fit.
-fn read_full(reader: &mut dyn Read, bytes: &mut [u8]) -> Result<usize, EditErrorKind> {
-    let mut len = 0;
-    while let Some(rest @ [_, ..]) = bytes.get_mut(len..) {
-        match reader.read(rest) {
-            Ok(0) => break,
-            Ok(read) => len += read,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(EditErrorKind::Input(error)),
-        }
-    }
-    Ok(len)
 }
 
 /// The changes of the data of one file, with the names of the tensors and their offsets in the file.
@@ -163,15 +158,13 @@ impl NewData<'_, '_> {
         undo: &dyn Handle,
         mut at: u64,
     ) -> Result<(), EditErrorKind> {
-        let mut buffer = Vec::with_capacity(16 + PIECE);
         for (_, begin, change) in &self.0 {
             for piece in change.pieces() {
                 let (offset, len) = (begin + piece.start, piece.end - piece.start);
-                buffer.clear();
-                buffer.extend([offset, len].map(u64::to_le_bytes).as_flattened());
-                read_old(file, offset, len, &mut buffer)?;
-                undo.write_at(at, &buffer).doing(KEEP)?;
-                at += buffer.len() as u64;
+                let front = [offset, len].map(u64::to_le_bytes);
+                let bytes = [front.as_flattened(), &read_old(file, offset, len)?].concat();
+                undo.write_at(at, &bytes).doing(KEEP)?;
+                at += bytes.len() as u64;
             }
         }
         Ok(())
@@ -180,39 +173,23 @@ impl NewData<'_, '_> {
     /// Writes the new bytes. `watch` receives how many there are.
     pub(crate) fn write(&self, file: &dyn Handle, watch: Watch<'_>) -> Result<(), EditErrorKind> {
         let total = self.0.iter().map(|(_, _, change)| change.len).sum();
-        let mut report = |done| match watch(done, total) {
-            ControlFlow::Continue(()) => Ok(()),
-            ControlFlow::Break(()) => Err(EditErrorKind::Stopped),
-        };
-        let (mut before, mut buffer) = (0, Vec::with_capacity(PIECE));
+        let mut before = 0;
         for (name, begin, change) in &self.0 {
             let mut patch = change.start(name);
             for piece in change.pieces() {
-                report(before + patch.given)?;
-                buffer.clear();
-                let bytes = read_old(file, begin + piece.start, piece.end - piece.start, &mut buffer)?;
-                patch.apply(piece.start, bytes)?;
-                file.write_at(begin + piece.start, bytes).doing(WRITE_DATA)?;
+                report(watch, before + patch.given, total)?;
+                let mut bytes = read_old(file, begin + piece.start, piece.end - piece.start)?;
+                patch.apply(piece.start, &mut bytes)?;
+                file.write_at(begin + piece.start, &bytes).doing(WRITE_DATA)?;
             }
             before += patch.given;
             patch.finish()?;
         }
-        report(before)
+        report(watch, before, total)
     }
 }
 
-/// Appends `len` bytes of a file to the buffer, and returns them.
-fn read_old<'b>(
-    file: &dyn Handle,
-    offset: u64,
-    len: u64,
-    buffer: &'b mut Vec<u8>,
-) -> Result<&'b mut [u8], EditErrorKind> {
-    let at = buffer.len();
-    buffer.resize(at + usize::try_from(len).unwrap_or(0), 0);
-    let bytes = buffer.get_mut(at..).unwrap_or(&mut []);
-    match read_up_to(file, offset, bytes).doing("read")? == bytes.len() {
-        true => Ok(bytes),
-        false => Err(EditErrorKind::CHANGED),
-    }
+fn read_old(file: &dyn Handle, offset: u64, len: u64) -> Result<Vec<u8>, EditErrorKind> {
+    let bytes = read(file, offset, usize::try_from(len).unwrap_or(0)).doing("read")?;
+    if bytes.len() as u64 == len { Ok(bytes) } else { Err(EditErrorKind::CHANGED) }
 }

@@ -4,7 +4,7 @@ use crate::change::{NewData, PIECE, Patch};
 use crate::disk::{Disk, Handle, read_header, read_up_to};
 use crate::editor::{ModelEditor, Source, StoredTensor, fingerprint};
 use crate::error::{At, Doing, EditError, EditErrorKind};
-use crate::sum::{Watch, sum_after};
+use crate::sum::{Watch, report, sum_after};
 use crate::system::System;
 use crate::undo;
 use crate::writer::{FileWriter, spec_error};
@@ -281,11 +281,7 @@ impl<'n> ModelEditor<'n> {
         let mut file = FileWriter::create_on(disk, path, self.spec(&tensors, &pairs))?;
         let mut buffer = vec![0; PIECE];
         let (mut done, total) = (0, stored.iter().map(|(_, stored)| stored.end - stored.begin).sum());
-        let report = |watch: Watch<'_>, done| match watch(done, total) {
-            ControlFlow::Continue(()) => Ok(()),
-            ControlFlow::Break(()) => Err(EditErrorKind::Stopped.of(path)),
-        };
-        report(&mut *watch, done)?;
+        report(watch, done, total).at(path)?;
         for index in file.order() {
             let Some((name, stored, source)) = stored
                 .get(index)
@@ -304,7 +300,7 @@ impl<'n> ModelEditor<'n> {
                 tensor.write_bytes(piece)?;
                 at += piece.len() as u64;
                 done += piece.len() as u64;
-                report(&mut *watch, done)?;
+                report(watch, done, total).at(path)?;
             }
             patches.into_iter().try_for_each(Patch::finish).at(path)?;
         }

@@ -1,16 +1,18 @@
 //! Computes the sum that a file contains.
 
+use crate::change::PIECE;
 use crate::disk::{Handle, read_up_to};
 use crate::error::{Doing, EditErrorKind};
 use core::ops::ControlFlow;
 use embedded_safetensors::file::FileErrorKind;
 use embedded_safetensors::integrity::{EmbeddedSum, Sha256, Verifier};
 
-/// The number of bytes read at once.
-const PIECE: usize = 1 << 18;
-
 /// Receives how many bytes are done and how many there are, and returns whether to continue.
 pub(crate) type Watch<'w> = &'w mut dyn FnMut(u64, u64) -> ControlFlow<()>;
+
+pub(crate) fn report(watch: Watch<'_>, done: u64, total: u64) -> Result<(), EditErrorKind> {
+    if watch(done, total).is_break() { Err(EditErrorKind::Stopped) } else { Ok(()) }
+}
 
 /// Computes the sum of a file that begins with `header`, and continues with the bytes of `file` after it.
 pub(crate) fn sum_after(
@@ -23,9 +25,7 @@ pub(crate) fn sum_after(
     let mut at = header.len() as u64;
     verifier.update(header);
     loop {
-        if watch(at.min(total), total).is_break() {
-            return Err(EditErrorKind::Stopped);
-        }
+        report(watch, at.min(total), total)?;
         let len = read_up_to(file, at, &mut buffer).doing("read")?;
         verifier.update(buffer.get(..len).unwrap_or(&[]));
         at += len as u64;

@@ -1,5 +1,6 @@
 //! `SHA256SUMS`: a line for each file, as `sha256sum` writes and reads it.
 
+use crate::change::PIECE;
 use crate::disk::{Disk, Entry, FromStart, Handle};
 use crate::error::{At, Doing, EditError, EditErrorKind};
 use crate::name;
@@ -11,9 +12,6 @@ use std::path::{Path, PathBuf};
 
 /// The file name of the list.
 pub(super) const SUMS: &str = "SHA256SUMS";
-
-/// The number of bytes of a file read at once.
-const PIECE: usize = 1 << 18;
 
 /// A SHA-256.
 #[derive(Clone, Copy, PartialEq, Eq)]
