@@ -2,14 +2,15 @@
 
 use std::cell::Cell;
 use std::fs;
+use std::io::Write;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use embedded_safetensors::{file::FileErrorKind, validate::validate_header};
-use safetensors_files::{EditErrorKind, ModelEditor};
+use embedded_safetensors::{Dtype, file::FileErrorKind, validate::validate_header};
+use safetensors_files::{EditErrorKind, ModelEditor, NewBytes};
 use support::random::Random;
 
 use crate::files::temp_dir::TempDir;
@@ -122,6 +123,30 @@ fn file_can_be_opened_during_edits() {
     }
     assert!(is_complete(&path));
     assert_eq!(dir.names(), ["m"]);
+}
+
+/// Nor does a process that opens it while the new values stall: it waits.
+#[test]
+fn edit_that_stalls_is_not_undone() {
+    let dir = TempDir::new();
+    let path = dir.join("m");
+    assert!(run(&["write", text(&path), "7"]).status.success());
+    let (values, mut source) = std::io::pipe().expect("a pipe");
+    let mut editor = ModelEditor::open(&path).expect("valid file");
+    editor.set_tensor("a0", NewBytes::new(Dtype::U8, &[100_000], values)).expect("fits");
+    let to = path.clone();
+    let saved = thread::spawn(move || editor.save(to));
+    // More than fits in a pipe, so the edit has begun.
+    source.write_all(&[9; 90_000]).expect("is read");
+    thread::spawn(move || {
+        thread::sleep(Duration::from_secs(1));
+        source.write_all(&[9; 10_000])
+    });
+    assert!(run(&["note", text(&path)]).status.success());
+    saved.join().expect("no panic").expect("nothing is undone");
+    assert!(
+        fs::read(&path).expect("present").ends_with(&[[9_u8; 100_000], [7; 100_000], [7; 100_000]].concat())
+    );
 }
 
 /// Nor do processes that only read it: they find a complete header, or get an error that it is half written.

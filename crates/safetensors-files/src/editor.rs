@@ -76,13 +76,13 @@ pub(crate) struct Source {
 impl<'n> ModelEditor<'n> {
     /// Opens a file and validates its header. Of the data, only possible [padding](Self::padding) is read.
     /// Other programs may [save the file in place](Self::save) meanwhile: the header read is completely the
-    /// old or the new one. Nothing is written, unless the header stays half written for half a second. Then
-    /// its edit was interrupted, and is undone first, as by [`recover`](Self::recover).
+    /// old or the new one. Nothing is written, unless the header stays half written for half a second and no
+    /// program holds its lock. Then its edit was interrupted; [`recover`](Self::recover) undoes it first.
     ///
     /// # Errors
     /// [`FileErrorKind::Format`] for an invalid file; [`FileErrorKind::Duplicate`] for a duplicate name
-    /// or key of `__metadata__`; [`FileErrorKind::NotAFile`]; [`FileErrorKind::Interrupted`] when its
-    /// header keeps changing; those of the system.
+    /// or key of `__metadata__`; [`FileErrorKind::NotAFile`]; [`FileErrorKind::Interrupted`] when it is
+    /// edited for two seconds; those of the system.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, EditError> {
         Self::open_on(&System, path.as_ref())
     }
@@ -112,12 +112,12 @@ impl<'n> ModelEditor<'n> {
     /// program was killed, and removes the undo file. Returns whether they were restored.
     ///
     /// [`open`](Self::open) does this itself if needed. This function is for programs that read models in
-    /// another way, and is cheap if there is nothing to do. Do not call it while another program saves the
-    /// file in place, as it would undo that edit. Threads of one program wait for each other.
+    /// another way, and is cheap if there is nothing to do. Threads of one program wait for each other. If
+    /// the file system has no locks, do not call it while another program saves the file: it undoes the edit.
     ///
     /// # Errors
     /// [`EditErrorKind::ForeignUndo`] when there is an undo file, but it does not belong to the current file;
-    /// those of the system.
+    /// [`FileErrorKind::Interrupted`] when another program is saving it in place; those of the system.
     pub fn recover(path: impl AsRef<Path>) -> Result<bool, EditError> {
         Self::recover_on(&System, path.as_ref())
     }
@@ -272,7 +272,8 @@ impl<'n> ModelEditor<'n> {
 
     /// Sets the bytes of a tensor, which has the same dtype and shape. They are read when the model is
     /// [saved](Self::save), once: a second save finds the reader at its end. If the model contains a
-    /// [sum](Self::embed_sum), the saved file contains its own sum.
+    /// [sum](Self::embed_sum), the saved file contains its own sum, even if the old one was wrong. A manifest
+    /// of C2PA stays, and is invalid then.
     ///
     /// # Errors
     /// [`EditErrorKind::NoSuchTensor`]; [`EditErrorKind::WrongDtype`]; [`EditErrorKind::WrongShape`]. Then
@@ -346,7 +347,7 @@ impl<'n> ModelEditor<'n> {
     /// Embeds the SHA-256 of the saved file in it, as the value of the key
     /// [`safetensors.sha256`](embedded_safetensors::integrity#the-embedded-sum). A sum that it contains
     /// already is replaced. [`save`](Self::save) then reads all of the data, also when it writes only the
-    /// header. Do not set the key as well ([`EditErrorKind::SumSet`]).
+    /// header. Do not set the key as well ([`EditErrorKind::SumSet`]). It makes a manifest of C2PA invalid.
     ///
     /// Without this call, a sum is copied like any other metadata, and is wrong once the file has changed.
     ///

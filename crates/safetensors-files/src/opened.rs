@@ -31,7 +31,7 @@ impl Opened {
     /// Opens the file at this path. An interrupted edit is undone.
     ///
     /// # Errors
-    /// [`FileErrorKind::Interrupted`] when it is edited again and again; those of the system.
+    /// [`FileErrorKind::Interrupted`] when it is edited all the time; those of the system.
     pub(crate) fn at(disk: &dyn Disk, path: &Path) -> Result<Self, EditErrorKind> {
         let (mut torn, mut times) = (None, 0);
         for _ in 0..ATTEMPTS {
@@ -41,7 +41,8 @@ impl Opened {
                 Attempt::Changed => None,
             };
             times = if now.is_some() && now == torn { times + 1 } else { 0 };
-            torn = now;
+            // An edit that still runs is waited for again.
+            torn = now.filter(|_| times < undo::PAUSES);
             match times {
                 undo::PAUSES => recover(disk, path)?,
                 _ => disk.pause(),
@@ -54,7 +55,9 @@ impl Opened {
 fn recover(disk: &dyn Disk, path: &Path) -> Result<(), EditErrorKind> {
     let _guard = undo::lock();
     match undo::recover(disk, path) {
-        Ok(_) | Err(EditErrorKind::ForeignUndo { .. }) => Ok(()),
+        Ok(_) | Err(EditErrorKind::ForeignUndo(_) | EditErrorKind::File(FileErrorKind::Interrupted)) => {
+            Ok(())
+        }
         Err(kind) => Err(kind),
     }
 }
@@ -68,7 +71,7 @@ impl Attempt {
         let file = disk.open(path, false).doing("open")?;
         let version = file.stat().doing("stat")?.version;
         let header = read_header(&*file).doing("read")?;
-        let is_torn = undo::is_torn(disk, path, &*file, version.len)?;
+        let is_torn = undo::is_torn(disk, path, &*file, version.len)? == Some(true);
         let now = stat_file(disk, path)?;
         let again = read_header(&*file).doing("read")?;
         if now.is_none_or(|now| now.version != version) || again != header {

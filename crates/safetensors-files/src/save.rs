@@ -93,7 +93,7 @@ impl<'n> ModelEditor<'n> {
     /// called with the number of tensor bytes copied and the total, first with `(0, total)`, then after every
     /// piece of at most 256 KiB. It stops the copy by [`ControlFlow::Break`]. When the model is saved [in
     /// place](SaveMethod::InPlace), it is called in the same way for the new bytes of tensors, if there are
-    /// any, and what has been written is undone when it stops.
+    /// any, and what has been written is undone when it stops. It must not open or save a model then.
     ///
     /// With [`embed_sum`](Self::embed_sum), in place too, it is then called with the number of bytes of the
     /// file that have been summed and the length of the file.
@@ -153,45 +153,34 @@ impl<'n> ModelEditor<'n> {
 
     /// Saves in place if possible. Returns whether it was.
     fn save_in_place(&self, disk: &dyn Disk, path: &Path, watch: Watch<'_>) -> Result<bool, EditErrorKind> {
-        let Some(plan) = self.plan_in_place(disk, path)? else { return Ok(false) };
-        let Plan { source, resolved, undo: undo_path, file, mut new } = plan;
-        let (data, is_changed) = self.new_data(source);
+        let Some(mut plan) = self.plan_in_place(disk, path)? else { return Ok(false) };
+        let (data, is_changed) = self.new_data(plan.source);
         if self.has_sum && data.0.is_empty() {
-            embed(&mut new, &*source.file, watch)?;
+            embed(&mut plan.new, &*plan.source.file, watch)?;
         }
         let _guard = undo::lock();
-        if undo::is_taken(disk, &undo_path)? {
+        if undo::is_taken(disk, &plan.undo)? {
             return Ok(false);
         }
-        let old = source.check_unchanged()?;
-        undo::wait_for_edits(disk, &resolved, &*file, source.version.len)?;
-        let now = file.stat().doing("stat")?;
-        // Another file may have replaced it before the lock, or may do so without it.
-        let check_name = || match disk.stat(&resolved).doing("stat")? {
-            Some(found) if found.version.identity == now.version.identity => Ok(()),
-            _ => Err(EditErrorKind::CHANGED),
-        };
-        if source.check_unchanged()? != old || now.version != source.version {
-            return Err(EditErrorKind::CHANGED);
-        }
-        check_name()?;
-        if old != new || !data.0.is_empty() {
+        let old = plan.old_header(disk)?;
+        if old != plan.new || !data.0.is_empty() {
+            let (mut new, mut file) = (std::mem::take(&mut plan.new), &*plan.file);
             let mut known = new.clone();
             if self.has_sum && !data.0.is_empty() {
                 *digits(&mut known, sum_at(&new)?)? = [Undo::ANY; 64];
             }
-            let undo = Undo::new(&mut &*file, source.version.len, old, known, is_changed).doing("read")?;
-            undo::overwrite(&undo, disk, (&resolved, &undo_path), (&*file, &data), || {
+            let undo = Undo::new(&mut file, plan.source.version.len, old, known, is_changed).doing("read")?;
+            undo::overwrite(&undo, disk, (&plan.resolved, &plan.undo), (file, &data), || {
                 if !data.0.is_empty() {
-                    data.write(&*file, &mut *watch)?;
+                    data.write(file, &mut *watch)?;
                     if self.has_sum {
-                        embed(&mut new, &*file, watch)?;
+                        embed(&mut new, file, watch)?;
                     }
                 }
                 Ok(new)
             })?;
         }
-        check_name().map(|()| true)
+        plan.check_name(disk).map(|()| true)
     }
 
     /// Returns the changes of the data of the only source, and the bytes of the file among which they are.
@@ -323,6 +312,28 @@ impl<'n> ModelEditor<'n> {
             }
         }
         Ok(())
+    }
+}
+
+impl Plan<'_> {
+    /// Waits for edits, and returns the header if the file at the path is still the source.
+    fn old_header(&self, disk: &dyn Disk) -> Result<Vec<u8>, EditErrorKind> {
+        let Self { source, resolved, undo, file, .. } = self;
+        let header = source.check_unchanged()?;
+        undo::wait_for_edits(disk, (resolved, undo), &**file, source.version.len)?;
+        let now = file.stat().doing("stat")?;
+        if source.check_unchanged()? != header || now.version != source.version {
+            return Err(EditErrorKind::CHANGED);
+        }
+        self.check_name(disk).map(|()| header)
+    }
+
+    /// Another file may have replaced it before the lock, or may do so without it.
+    fn check_name(&self, disk: &dyn Disk) -> Result<(), EditErrorKind> {
+        match disk.stat(&self.resolved).doing("stat")? {
+            Some(found) if found.version.identity == self.source.version.identity => Ok(()),
+            _ => Err(EditErrorKind::CHANGED),
+        }
     }
 }
 

@@ -80,8 +80,10 @@ fn edit_by_copy(disk: &dyn Disk) -> Outcome {
     Ok(())
 }
 
+/// Overwrites a tensor as well.
 fn align(disk: &dyn Disk) -> Outcome {
     let mut editor = ModelEditor::open_on(disk, &path())?;
+    editor.set_tensor("b", NewBytes::new(Dtype::U8, &[7], &[7; 7][..]))?;
     editor.set_placement(Placement::Padded(64));
     assert_eq!(editor.save_on(disk, &path())?, SaveMethod::Copied);
     Ok(())

@@ -2,16 +2,18 @@
 //! meanwhile, in an [`Undo`] file.
 //!
 //! Until the new bytes are complete, the length of the header is [marked](Undo::MARK): every reader of the
-//! format rejects a half-written file. Data is written and synced between the mark and the new header.
+//! format rejects a half-written file. Data is synced with the new header, before the mark is removed.
 //!
 //! While the header has no mark, a program that opens the file changes nothing: the edit may still be
-//! running, and such a file is complete in any case. Only a file that stays marked is restored. The next
-//! edit syncs the file before it replaces the undo file.
+//! running, and such a file is complete in any case. Only a file that stays marked is restored, if nobody
+//! holds the [lock](Disk::lock) of its undo file. Without locks, the editing program finds that the mark is
+//! gone. The next edit syncs the file before it replaces the undo file.
 
 use crate::atomic::{Replacement, stat_file};
 use crate::change::{NewData, PIECE};
 use crate::disk::{Disk, Handle, read, read_up_to};
 use crate::error::{Doing, EditErrorKind};
+use embedded_safetensors::file::FileErrorKind;
 use embedded_safetensors::file::shared::Undo;
 use std::io;
 use std::path::Path;
@@ -39,9 +41,9 @@ pub(crate) fn discard_beside(disk: &dyn Disk, target: &Path) {
     }
 }
 
-/// Removes an undo file that is no longer needed, if there is one.
+/// Removes an undo file that no program needs, if there is one.
 fn discard(disk: &dyn Disk, undo_path: &Path) {
-    if let Ok(Some(_)) = find(disk, undo_path) {
+    if let Ok(Some(_)) = find(disk, undo_path, true) {
         let _ = remove(disk, undo_path);
     }
 }
@@ -49,19 +51,23 @@ fn discard(disk: &dyn Disk, undo_path: &Path) {
 /// Returns whether something other than an undo file is at this path.
 pub(crate) fn is_taken(disk: &dyn Disk, undo_path: &Path) -> Result<bool, EditErrorKind> {
     let found = disk.stat(undo_path).doing("search beside")?;
-    Ok(found.is_some() && find(disk, undo_path)?.is_none())
+    Ok(found.is_some() && find(disk, undo_path, false)?.is_none())
 }
 
-/// Returns the undo file at this path, if there is one.
-fn find(disk: &dyn Disk, undo_path: &Path) -> Result<Option<Box<dyn Handle>>, EditErrorKind> {
+/// Returns the undo file at this path, if there is one, and locks it if `locks`.
+///
+/// # Errors
+/// [`FileErrorKind::Interrupted`] when another program has locked it; those of the system.
+fn find(disk: &dyn Disk, undo_path: &Path, locks: bool) -> Result<Option<Box<dyn Handle>>, EditErrorKind> {
     let found = disk.stat(undo_path).doing("search beside")?;
     if found.is_none_or(|stat| stat.other.is_some()) {
         return Ok(None);
     }
-    let file = match disk.open(undo_path, false) {
+    let opened = if locks { disk.lock(undo_path) } else { disk.open(undo_path, false).map(Some) };
+    let file = match opened {
         // The edit has ended since the last call.
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        outcome => outcome.doing(LOAD)?,
+        outcome => outcome.doing(LOAD)?.ok_or(FileErrorKind::Interrupted)?,
     };
     let magic = read(&*file, 0, Undo::MAGIC.len()).doing(LOAD)?;
     Ok((magic == Undo::MAGIC).then_some(file))
@@ -94,7 +100,7 @@ pub(crate) fn overwrite(
     (file, data): (&dyn Handle, &NewData<'_, '_>),
     write: impl FnOnce() -> Result<Vec<u8>, EditErrorKind>,
 ) -> Result<(), EditErrorKind> {
-    write_undo_file(edit, disk, (target, undo_path), (file, data))
+    let _lock = write_undo_file(edit, disk, (target, undo_path), (file, data))
         .inspect_err(|_| discard(disk, undo_path))?;
     match write_marked(disk, file, write) {
         Ok(()) => remove(disk, undo_path),
@@ -106,17 +112,18 @@ pub(crate) fn overwrite(
     }
 }
 
-/// Writes the undo file, with the permissions of the file, so that others cannot read its bytes.
+/// Writes and locks the undo file, with the permissions of the file, so that others cannot read its bytes.
 fn write_undo_file(
     edit: &Undo,
     disk: &dyn Disk,
     (target, undo_path): (&Path, &Path),
     (file, data): (&dyn Handle, &NewData<'_, '_>),
-) -> Result<(), EditErrorKind> {
+) -> Result<Box<dyn Handle>, EditErrorKind> {
     let (undo, front) = (Replacement::begin_like(disk, undo_path, target)?, edit.to_bytes());
     undo.file().write_at(0, &front).doing(KEEP)?;
     data.keep(file, undo.file(), front.len() as u64)?;
-    undo.close()?.replace_target()
+    undo.close()?.replace_target()?;
+    disk.lock(undo_path).doing(KEEP)?.ok_or(EditErrorKind::CHANGED)
 }
 
 /// Writes and syncs the old data and the old header.
@@ -150,17 +157,10 @@ fn restore_data(undo: &Undo, kept: &dyn Handle, path: &Path, file: &dyn Handle) 
     }
 }
 
-/// Returns the undo file at this path, if there is one, without the old data.
-fn load(disk: &dyn Disk, undo_path: &Path) -> Result<Option<Undo>, EditErrorKind> {
-    let Some(file) = find(disk, undo_path)? else { return Ok(None) };
-    match Undo::load(&mut &*file).doing(LOAD)? {
-        Some(undo) => Ok(Some(undo)),
-        None => Err(EditErrorKind::ForeignUndo(undo_path.to_path_buf())),
-    }
-}
-
-fn header_now(undo: &Undo, mut file: &dyn Handle, len: u64) -> Result<Option<Vec<u8>>, EditErrorKind> {
-    undo.header_now(&mut file, len).doing("read")
+/// Returns what an undo file says, without the old data.
+fn load(file: &dyn Handle, undo_path: &Path) -> Result<Undo, EditErrorKind> {
+    let undo = Undo::load(&mut &*file).doing(LOAD)?;
+    undo.ok_or_else(|| EditErrorKind::ForeignUndo(undo_path.to_path_buf()))
 }
 
 /// Writes and syncs data, by `write`, and the header that it returns. The length of the header is marked
@@ -175,6 +175,9 @@ fn write_marked(
     // A reader that has read the old length has read the rest by then.
     disk.pause();
     let header = write()?;
+    if read(file, Undo::MARK_AT as u64, Undo::MARK.len()).doing("read")? != Undo::MARK {
+        return Err(EditErrorKind::CHANGED);
+    }
     let (front, body) = header.split_at_checked(8).unwrap_or((&header, &[]));
     let (low, high) = front.split_at_checked(Undo::MARK_AT).unwrap_or((front, &[]));
     let write_all = || file.write_at(0, low).and_then(|()| file.write_at(8, body)).and_then(|()| file.sync());
@@ -186,17 +189,18 @@ fn write_marked(
 /// The caller holds the [lock].
 ///
 /// # Errors
-/// [`EditErrorKind::ForeignUndo`] when there is an undo file that does not belong to the file; those of the
-/// system.
+/// [`EditErrorKind::ForeignUndo`] when there is an undo file that does not belong to the file;
+/// [`FileErrorKind::Interrupted`] when another program is editing it; those of the system.
 pub(crate) fn recover(disk: &dyn Disk, target: &Path) -> Result<bool, EditErrorKind> {
     let Some(undo_path) = Undo::path_beside(target) else { return Ok(false) };
-    let Some(undo) = load(disk, &undo_path)? else { return Ok(false) };
+    let Some(kept) = find(disk, &undo_path, true)? else { return Ok(false) };
+    let undo = load(&*kept, &undo_path)?;
     let Some(stat) = stat_file(disk, target)? else {
         return Err(EditErrorKind::ForeignUndo(undo_path));
     };
     let opened = disk.open(target, true);
     let file = opened.doing("undo the interrupted edit of")?;
-    let Some(header) = header_now(&undo, &*file, stat.version.len)? else {
+    let Some(header) = undo.header_now(&mut &*file, stat.version.len).doing("read")? else {
         return Err(EditErrorKind::ForeignUndo(undo_path));
     };
     let is_torn = undo.is_torn(&header);
@@ -209,46 +213,36 @@ pub(crate) fn recover(disk: &dyn Disk, target: &Path) -> Result<bool, EditErrorK
     Ok(is_torn)
 }
 
-/// Returns the header of the file at `target` and its undo file, if there is one that belongs to it.
-fn find_own(
-    disk: &dyn Disk,
-    target: &Path,
-    file: &dyn Handle,
-    len: u64,
-) -> Result<Option<(Vec<u8>, Undo)>, EditErrorKind> {
-    let Some(undo_path) = Undo::path_beside(target) else { return Ok(None) };
-    let undo = match load(disk, &undo_path) {
-        Err(EditErrorKind::ForeignUndo { .. }) => None,
-        outcome => outcome?,
-    };
-    let Some(undo) = undo else { return Ok(None) };
-    Ok(header_now(&undo, file, len)?.map(|header| (header, undo)))
-}
-
-/// Returns whether an edit of the file at `target` is not over.
+/// Returns whether the file at `target` is half written, if there is an undo file that belongs to it.
 pub(crate) fn is_torn(
     disk: &dyn Disk,
     target: &Path,
-    file: &dyn Handle,
+    mut file: &dyn Handle,
     len: u64,
-) -> Result<bool, EditErrorKind> {
-    let own = find_own(disk, target, file, len)?;
-    Ok(own.is_some_and(|(header, undo)| undo.is_torn(&header)))
+) -> Result<Option<bool>, EditErrorKind> {
+    let Some(undo_path) = Undo::path_beside(target) else { return Ok(None) };
+    let Some(kept) = find(disk, &undo_path, false)? else { return Ok(None) };
+    let undo = match load(&*kept, &undo_path) {
+        Err(EditErrorKind::ForeignUndo { .. }) => return Ok(None),
+        undo => undo?,
+    };
+    Ok(undo.header_now(&mut file, len).doing("read")?.map(|header| undo.is_torn(&header)))
 }
 
 /// Waits until no edit of the file at `target` is under way. The result of an interrupted edit is synced
 /// then, so its undo file is no longer needed.
 pub(crate) fn wait_for_edits(
     disk: &dyn Disk,
-    target: &Path,
+    (target, undo_path): (&Path, &Path),
     file: &dyn Handle,
     len: u64,
 ) -> Result<(), EditErrorKind> {
     for _ in 0..PAUSES {
-        if find_own(disk, target, file, len)?.is_none() {
+        if is_torn(disk, target, file, len)?.is_none() {
             return Ok(());
         }
         disk.pause();
     }
+    find(disk, undo_path, true)?;
     file.sync().doing(WRITE_HEADER)
 }
