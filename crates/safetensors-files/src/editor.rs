@@ -43,6 +43,7 @@ pub struct ModelEditor<'n> {
     pub(crate) placement: Option<Placement>,
     pub(crate) header_room: Option<u32>,
     pub(crate) has_sum: bool,
+    pub(crate) in_place: bool,
 }
 
 /// A tensor of a source file.
@@ -104,8 +105,8 @@ impl<'n> ModelEditor<'n> {
         let (path, tensor_count) = (path.to_path_buf(), index.len());
         let source = Source { path, resolved, file, version, fingerprint, data_start, tensors: tensor_count };
         let metadata = index.metadata().cloned();
-        let (placement, header_room, has_sum) = (None, None, false);
-        Ok(Self { sources: vec![source], tensors, padding, metadata, placement, header_room, has_sum })
+        let (sources, placement, header_room, has_sum, in_place) = (vec![source], None, None, false, false);
+        Ok(Self { sources, tensors, padding, metadata, placement, header_room, has_sum, in_place })
     }
 
     /// Restores the old bytes of a file if an edit in place was interrupted, by a power cut or because the
@@ -342,6 +343,11 @@ impl<'n> ModelEditor<'n> {
     /// Later edits in place can use them.
     pub fn set_header_room(&mut self, bytes: u32) {
         self.header_room = Some(bytes);
+    }
+
+    /// Makes [`save`](Self::save) fail with [`EditErrorKind::NotInPlace`] where it would write a copy.
+    pub fn set_in_place_only(&mut self) {
+        self.in_place = true;
     }
 
     /// Embeds the SHA-256 of the saved file in it, as the value of the key

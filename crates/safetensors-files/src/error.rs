@@ -128,6 +128,8 @@ pub enum EditErrorKind {
     },
     /// [`embed_sum`](crate::ModelEditor::embed_sum) was called, and then the key of the sum was set.
     SumSet,
+    /// It would have to be copied, but was to be [saved in place](crate::ModelEditor::set_in_place_only).
+    NotInPlace,
     /// No tensor can have this name.
     ReservedName(String),
     /// The copy was stopped by the caller's `watch` function.
@@ -307,6 +309,10 @@ impl fmt::Display for EditErrorKind {
                 write!(f, "the key {key:?} has another value in {}", other.display())
             }
             Self::SumSet => write!(f, "the key {KEY:?} was set after embed_sum, which computes its value"),
+            Self::NotInPlace => f.write_str(
+                "cannot be changed in place: its name is too long, its header has no space for the changes, \
+                     or another file has the name of its undo file",
+            ),
             Self::ReservedName(name) => write!(f, "reserved name: {name:?}"),
             Self::Stopped => f.write_str("it was stopped before it was complete"),
             Self::ForeignUndo(undo) => {

@@ -147,6 +147,7 @@ impl<'n> ModelEditor<'n> {
     ) -> Result<SaveMethod, EditError> {
         match self.save_in_place(disk, path, watch).at(path)? {
             true => Ok(SaveMethod::InPlace),
+            false if self.in_place => Err(EditErrorKind::NotInPlace.of(path)),
             false => self.copy(disk, path, watch).map(|()| SaveMethod::Copied),
         }
     }
