@@ -8,17 +8,18 @@ use crate::json::{about, object};
 use crate::output::model::{restore, save};
 use crate::output::stdout::show;
 use crate::tensor::slice::about as about_tensor;
+use crate::tensor::sums::{C2PA, check_embedded};
 use crate::tensor::values::Values;
 use crate::text::{quoted, shown_path};
 use embedded_safetensors::integrity::KEY;
-use safetensors_files::{ModelEditor, SaveMethod};
+use safetensors_files::ModelEditor;
 use std::path::PathBuf;
 
 /// Overwrite a tensor, or a slice of one, in place
 ///
-/// The new values have the dtype and the shape of the old ones. A sum embedded in the file is computed again;
-/// an interrupted edit is repaired first. Exit code: 0 if the values are written, 1 if the model or the file
-/// of values is invalid, 2 for all other errors, 130 if interrupted; then the model is unchanged.
+/// The new values have the dtype and the shape of the old ones. An embedded sum is verified, and computed
+/// again; an interrupted edit is repaired first. Exit code: 0 if the values are written, 1 if the model, its
+/// sum or VALUES is invalid, 2 for all other errors, 130 if interrupted; then the model is unchanged.
 #[derive(clap::Args)]
 pub struct Set {
     /// Model: a file, or a directory with one
@@ -69,25 +70,26 @@ impl Run for Set {
         if let (Values::Array(..), Some(_)) = (&values, &self.from) {
             return Err(Error::usage("--from works with a model; a .npy has one array"));
         }
-        let new = values.new_bytes(self.from.as_deref().unwrap_or(tensor.name()), dtype)?;
+        let new = values.new_bytes(context, self.from.as_deref().unwrap_or(tensor.name()), dtype)?;
         let shape = new.dims().to_vec();
         let mut editor = ModelEditor::open(path)?;
         match &ranges {
             Some(ranges) => editor.set_slice(tensor.name(), ranges, new)?,
             None => editor.set_tensor(tensor.name(), new)?,
         }
-        if editor.save_method(path)? == SaveMethod::Copied {
-            let sentence =
-                "cannot be changed in place: its name is too long, or another file has that of its undo file";
-            return Err(Error::about(path, sentence));
+        let [sum, c2pa] = [KEY, C2PA].map(|key| part.metadata().is_some_and(|pairs| pairs.contains_key(key)));
+        if sum && check_embedded(context, path)?.is_some() {
+            let sentence = "does not match the sum in it; `safetensors hash --embed` embeds a new one";
+            return Err(Error::bad(path, "changed", sentence));
         }
+        editor.set_in_place_only();
         save(context, editor, path, "writing")?;
-        let sum = model.metadata().is_some_and(|pairs| pairs.contains_key(KEY));
-        let more = object! { tensor: tensor.name(), dtype: dtype.name(), shape: &shape, sum };
+        let more = object! { tensor: tensor.name(), dtype: dtype.name(), shape: &shape, sum, c2pa };
         show(self.json, &about(&self.model, true, more), |out| {
             let (file, tensor) = (shown_path(&self.model), quoted(tensor.name()));
             let sum = if sum { ", and a new sum" } else { "" };
-            writeln!(out, "{file}: wrote tensor {tensor}: {dtype} {shape:?}{sum}")
+            writeln!(out, "{file}: wrote tensor {tensor}: {dtype} {shape:?}{sum}")?;
+            if c2pa { writeln!(out, "  the C2PA manifest is invalid now; sign again") } else { Ok(()) }
         })?;
         Ok(Exit::Good)
     }

@@ -19,8 +19,9 @@ use safetensors_remote::{CANDIDATES, RemoteError, RemoteErrorKind, SharedFile, U
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, Seek, Write};
 use std::num::NonZero;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -89,7 +90,7 @@ impl Model {
         let model = Self::open(context, path)?;
         match &model.parts[..] {
             [part @ Part::Remote { name, .. }] => {
-                let file = copy_of(context, part)?;
+                let file = copy_of(context, part, 0..part.index().summary().file_len())?;
                 // With the name of the file, which a model of the Hub does not have.
                 let is_named = part.path().file_name() == Some(name.as_ref());
                 let named = if is_named { part.path().into() } else { part.path().join(name) };
@@ -414,15 +415,18 @@ fn open_part(context: &Context, path: &Path, data: Data) -> Result<Part, Error> 
         .map_err(|error| list(&mut source, path, data).err().unwrap_or_else(|| error.into()))
 }
 
-/// An unnamed file with the same bytes.
-fn copy_of(context: &Context, part: &Part) -> Result<File, Error> {
+/// An unnamed file with these bytes of a file.
+///
+/// # Errors
+/// They cannot be read or buffered.
+pub fn copy_of(context: &Context, part: &Part, range: Range<u64>) -> Result<File, Error> {
     let not_buffered = |error| Error::not_read(part.path(), NotRead::not_buffered(&error, None));
     let mut copy = tempfile::tempfile().map_err(not_buffered)?;
-    let len = part.index().summary().file_len();
-    let work = context.work("reading", len);
-    each_piece(part.path(), part.reader().until(len), 0..len, &mut vec![0; BUFFER], |piece| {
+    let work = context.work("reading", range.end - range.start);
+    each_piece(part.path(), part.reader().until(range.end), range, &mut vec![0; BUFFER], |piece| {
         copy.write_all(piece).map_err(not_buffered)?;
         work.advance(piece.len() as u64)
     })?;
+    copy.rewind().map_err(not_buffered)?;
     Ok(copy)
 }

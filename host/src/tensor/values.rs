@@ -3,11 +3,10 @@
 use crate::context::Context;
 use crate::error::Error;
 use crate::input::foreign::{Readable, readable_format};
-use crate::input::model::{Model, Part, Tensor};
+use crate::input::model::{Model, Part, copy_of};
 use crate::input::open::open_file;
-use crate::input::remote::Reader;
 use crate::output::overwrite::check_not_in_model;
-use embedded_safetensors::{Dtype, ReadAt};
+use embedded_safetensors::{Dtype, FileModel, ReadAt};
 use safetensors_convert::TensorSource;
 use safetensors_convert::error::within;
 use safetensors_convert::numpy::Arrays;
@@ -40,11 +39,12 @@ impl Values {
         Ok(Self::Model(model))
     }
 
-    /// The values for a tensor of this dtype: the array, or the tensor of this name.
+    /// The values for a tensor of this dtype: the array, or the tensor of this name. Those on a server are
+    /// buffered, so that the target is not half written while the network stalls.
     ///
     /// # Errors
     /// There is no such tensor; the array cannot be read.
-    pub fn new_bytes(&self, name: &str, dtype: Dtype) -> Result<NewBytes<'_>, Error> {
+    pub fn new_bytes(&self, context: &Context, name: &str, dtype: Dtype) -> Result<NewBytes<'_>, Error> {
         match self {
             Self::Array(path, arrays) => {
                 let (array, bytes) =
@@ -55,7 +55,11 @@ impl Values {
             }
             Self::Model(model) => {
                 let tensor = model.tensor(name)?;
-                Ok(NewBytes::new(tensor.dtype(), tensor.dims(), Bytes::of(&tensor)))
+                let (dtype, dims, rest) = (tensor.dtype(), tensor.dims(), tensor.in_file());
+                match tensor.model() {
+                    Part::File(file) => Ok(NewBytes::new(dtype, dims, Bytes { file, rest })),
+                    part => Ok(NewBytes::new(dtype, dims, copy_of(context, part, rest)?)),
+                }
             }
         }
     }
@@ -67,25 +71,17 @@ fn invalid(path: &Path, error: io::Error) -> Error {
 
 /// The bytes of a tensor of a file that must not change meanwhile.
 struct Bytes<'m> {
-    part: &'m Part,
-    reader: Reader<'m>,
+    file: &'m FileModel,
     rest: Range<u64>,
-}
-
-impl<'m> Bytes<'m> {
-    fn of(tensor: &Tensor<'m>) -> Self {
-        let (part, rest) = (tensor.model(), tensor.in_file());
-        Self { part, reader: part.reader().until(rest.end), rest }
-    }
 }
 
 impl Read for Bytes<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if let (true, Part::File(file)) = (self.rest.is_empty(), self.part) {
-            file.check_unchanged()?;
+        if self.rest.is_empty() {
+            self.file.check_unchanged()?;
         }
         let len = usize::try_from(self.rest.end - self.rest.start).unwrap_or(usize::MAX).min(buffer.len());
-        let read = self.reader.read_at(self.rest.start, &mut buffer[..len])?;
+        let read = self.file.file().read_at(self.rest.start, &mut buffer[..len])?;
         self.rest.start += read as u64;
         Ok(read)
     }

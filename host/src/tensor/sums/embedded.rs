@@ -14,6 +14,9 @@ use embedded_safetensors::{
 use safetensors_files::{ModelEditor, SaveMethod};
 use std::path::Path;
 
+/// The key of a manifest that any change of the model makes invalid.
+pub const C2PA: &str = "c2pa:manifest";
+
 /// Verifies a model in one file against the sum that it contains.
 ///
 /// # Errors
@@ -48,7 +51,7 @@ fn embedded_sum(context: &Context, path: &Path) -> Result<EmbeddedSum, Error> {
 /// The new file cannot be read again, or has another sum.
 pub fn embed(context: &Context, path: &Path) -> Result<(String, bool, Padding), Error> {
     let model = Model::open(context, path)?;
-    if model.metadata().is_some_and(|pairs| pairs.contains_key("c2pa:manifest")) {
+    if model.metadata().is_some_and(|pairs| pairs.contains_key(C2PA)) {
         return Err(Error::about(path, "contains a C2PA manifest, which an embedded sum would make invalid"));
     }
     let (_, mut padding) = model.without_padding()?;
