@@ -1,17 +1,14 @@
 //! `safetensors merge`: merges LoRAs into a model, or averages models.
 
-use super::{Context, Error, Exit, Outcome, Run, check_stdin_once};
+use super::{Context, Error, Outcome, Run, check_stdin_once};
 use crate::input::discover::reject_partial_models;
-use crate::input::model::{Model, Padding, Tensor};
-use crate::json::{List, about, object};
+use crate::input::model::{Model, Padding, Tensor, bytes_of};
+use crate::json::{List, object};
 use crate::output::model::NewModel;
 use crate::output::overwrite::check_not_in_model;
-use crate::output::stdout::show;
-use crate::table::{Side, Table};
-use crate::tensor::merge::{Average, Merged, Pair, can_be_merged, is_lora, pairs_of};
+use crate::tensor::merge::{Merged, average, is_lora, loras};
 use crate::text::{counted, quoted, shown_path};
 use embedded_safetensors::write::TensorSpec;
-use std::io;
 use std::path::{Path, PathBuf};
 
 /// Merge LoRAs into a model, or average models
@@ -27,13 +24,19 @@ pub struct Merge {
     #[arg(required = true, num_args = 2.., value_name = "MODEL")]
     models: Vec<PathBuf>,
 
-    /// What the products of the LoRAs are multiplied with, or a list with a number for each LoRA; alpha /
-    /// rank, too, where the LoRA has an alpha
-    #[arg(long, value_name = "S", value_delimiter = ',', value_parser = finite, allow_negative_numbers = true)]
+    /// Factor of the LoRAs: one number, or one for each. A LoRA with an alpha is also multiplied by alpha /
+    /// rank
+    #[arg(long, value_name = "S", value_delimiter = ',', allow_negative_numbers = true)]
     scale: Vec<f64>,
 
-    /// What the numbers of each model are multiplied with [default: 1 / the number of models]
-    #[arg(long, value_name = "W1,W2", value_delimiter = ',', value_parser = finite, allow_negative_numbers = true)]
+    /// Average, with these factors of the models [default: 1 / the number of models]
+    #[arg(
+        long,
+        value_name = "W1,W2",
+        value_delimiter = ',',
+        allow_negative_numbers = true,
+        conflicts_with = "scale"
+    )]
     weights: Vec<f64>,
 
     #[command(flatten)]
@@ -48,12 +51,15 @@ impl Run for Merge {
         let models = self.models.iter().map(|path| open(context, path)).collect::<Result<Vec<_>, _>>()?;
         models.iter().try_for_each(|model| check_not_in_model(model, &self.new.output))?;
         let (tensors, padding) = models[0].without_padding()?;
-        let merged = self.merged(&models, &tensors)?;
-        let bytes = self.write(context, &models, &tensors, &merged)?;
-        if self.new.is_file() {
-            self.print(&tensors, &merged, (bytes, padding))?;
-        }
-        Ok(Exit::Good)
+        let merged = self.merged(context, &models, &tensors)?;
+        let specs =
+            tensors.iter().map(|tensor| TensorSpec::new(tensor.name(), tensor.dtype(), tensor.dims()));
+        let (specs, all): (Vec<_>, Vec<_>) = (specs.collect(), models.iter().collect());
+        let work = context.work("merging", bytes_of(&tensors));
+        let bytes = self.new.write(context, &all, models[0].pairs(), &specs, |index, take| {
+            merged.make(&models[0], (index, &tensors[index]), &work, take)
+        })?;
+        self.print(&tensors, &merged, (bytes, padding))
     }
 }
 
@@ -65,48 +71,28 @@ fn open(context: &Context, path: &Path) -> Result<Model, Error> {
 }
 
 impl Merge {
-    fn merged<'m>(&self, models: &'m [Model], tensors: &[Tensor<'m>]) -> Result<Merged<'m>, Error> {
-        let (others, loras) = (&models[1..], models[1..].iter().filter(|model| is_lora(model)).count());
-        let count = |numbers: &[f64]| counted(numbers.len() as u64, "number");
-        if loras == 0 && self.scale.is_empty() {
-            if ![0, models.len()].contains(&self.weights.len()) {
-                let (given, needed) = (count(&self.weights), models.len());
-                return Err(Error::usage(format!("--weights has {given}, but {needed} models are given")));
-            }
-            return Average::of(models, tensors, &self.weights).map(Merged::Average);
-        }
-        if let Some(other) = others.iter().find(|model| !is_lora(model)) {
-            return Err(Error::about(
-                other.path(),
-                "has no lora_A or lora_down, as all models after the first \
-                need with --scale or beside a LoRA",
-            ));
-        }
-        if !self.weights.is_empty() || ![0, 1, loras].contains(&self.scale.len()) {
-            let given = count(&self.scale);
-            let sentence = format!("LoRAs need one --scale or {loras}, and no --weights; {given} given");
-            return Err(Error::usage(sentence));
-        }
-        let scale = |at: usize| self.scale.get(at).or(self.scale.first()).copied();
-        pairs_of(tensors, others.iter().enumerate().map(|(at, model)| (model, scale(at)))).map(Merged::Loras)
-    }
-
-    /// Writes the file and returns its length.
-    fn write(
+    fn merged<'m>(
         &self,
         context: &Context,
-        models: &[Model],
-        tensors: &[Tensor<'_>],
-        merged: &Merged<'_>,
-    ) -> Result<u64, Error> {
-        let specs =
-            tensors.iter().map(|tensor| TensorSpec::new(tensor.name(), tensor.dtype(), tensor.dims()));
-        let specs: Vec<_> = specs.collect();
-        let work = context.work("merging", tensors.iter().map(|tensor| tensor.byte_len()).sum());
-        let all: Vec<_> = models.iter().collect();
-        self.new.write(context, &all, models[0].pairs(), &specs, |index, take| {
-            merged.make(&models[0], (index, &tensors[index]), &work, take)
-        })
+        models: &'m [Model],
+        tensors: &[Tensor<'m>],
+    ) -> Result<Merged<'m>, Error> {
+        let others = &models[1..];
+        let is_average = !self.weights.is_empty() || self.scale.is_empty() && !others.iter().any(is_lora);
+        if let Some(other) = others.iter().find(|model| !is_average && !is_lora(model)) {
+            let sentence = "has no lora_A or lora_down, as all models after the first need with --scale or \
+                beside a LoRA";
+            return Err(Error::about(other.path(), sentence));
+        }
+        let (option, numbers, needed) = match is_average {
+            true => ("--weights", &self.weights, models.len()),
+            false => ("--scale", &self.scale, others.len()),
+        };
+        if ![0, needed].contains(&numbers.len()) && (is_average || numbers.len() != 1) {
+            let given = counted(numbers.len() as u64, "number");
+            return Err(Error::usage(format!("{option} has {given}, {needed} needed")));
+        }
+        if is_average { average(context, models, tensors, numbers) } else { loras(models, tensors, numbers) }
     }
 
     fn print(
@@ -114,75 +100,32 @@ impl Merge {
         tensors: &[Tensor<'_>],
         merged: &Merged<'_>,
         (bytes, padding): (u64, Padding),
-    ) -> io::Result<()> {
-        let rows = rows(tensors, merged);
-        let weights = if let Merged::Average(average) = merged {
-            average.weights.iter().map(|weight| weight / average.divisor).collect()
-        } else {
-            Vec::new()
-        };
-        let in_json = rows.iter().map(|(tensor, pair)| {
-            let of_pair = pair.map(|Pair { name, down, rank, factor, .. }| {
-                object! { lora: down.model().path().to_string_lossy(), pair: name, rank, factor }
-            });
-            let (name, dtype, shape) = (tensor.name(), tensor.dtype().name(), tensor.dims());
-            object! { name, dtype, shape, #[serde(flatten)] of_pair }
+    ) -> Outcome {
+        let pairs = tensors.iter().zip(&merged.terms).flat_map(|(tensor, terms)| {
+            terms.iter().filter_map(move |term| Some((tensor, term, term.pair()?)))
+        });
+        let in_json = pairs.clone().map(|(tensor, term, (pair, rank))| {
+            let lora = term.tensor.model().path().to_string_lossy();
+            object! { name: tensor.name(), lora, pair, rank, factor: term.factor }
         });
         let (output, count) = (self.new.output.to_string_lossy(), tensors.len());
         let models = List(self.models.iter().map(|model| model.to_string_lossy()));
+        let weights: Vec<_> = merged.weights.iter().map(|weight| weight / merged.divisor).collect();
         let done = object! {
             models, output, bytes, tensors: count, padding_left_out: padding, weights: &weights,
             merged: List(in_json),
         };
-        show(self.new.json, &about(&self.models[0], true, done), |mut out| {
+        self.new.say(&self.models[0], done, |mut out| {
             writeln!(out, "{}", self.new.summary(count, bytes))?;
             for (weight, model) in weights.iter().zip(&self.models) {
                 writeln!(out, "  {weight} * {}", shown_path(model))?;
             }
-            let left = ["merged", "dtype", "shape", "pair"].map(|title| (title, Side::Left));
-            let right = ["rank", "factor"].map(|title| (title, Side::Right));
-            // An average has no pairs.
-            let columns = left.into_iter().chain(right).take(if weights.is_empty() { 6 } else { 3 });
-            let mut table = Table::new(columns);
-            for (tensor, pair) in &rows {
-                let of_pair = pair.map(|pair| {
-                    let file = shown_path(pair.down.model().path());
-                    [
-                        pair.rank.to_string(),
-                        pair.factor.to_string(),
-                        format!("{} of {file}", quoted(pair.name)),
-                    ]
-                });
-                let shape = format!("{:?}", tensor.dims());
-                let cells = [quoted(tensor.name()), tensor.dtype().to_string(), shape];
-                table.push(cells.into_iter().chain(of_pair.into_iter().flatten()));
+            for (tensor, term, (pair, rank)) in pairs {
+                let [name, pair] = [tensor.name(), pair].map(quoted);
+                let (factor, file) = (term.factor, shown_path(term.tensor.model().path()));
+                writeln!(out, "  {name} + {factor} * {pair} of {file}, rank {rank}")?;
             }
-            table.print(&mut out)?;
             padding.print(&mut out)
         })
     }
-}
-
-/// Each merged tensor with its pair, or with none if it is averaged.
-fn rows<'t, 'm>(
-    tensors: &'t [Tensor<'m>],
-    merged: &'t Merged<'m>,
-) -> Vec<(&'t Tensor<'m>, Option<&'t Pair<'m>>)> {
-    match merged {
-        Merged::Loras(pairs) => {
-            let pairs = tensors.iter().zip(pairs);
-            pairs.flat_map(|(tensor, pairs)| pairs.iter().map(move |pair| (tensor, Some(pair)))).collect()
-        }
-        Merged::Average(_) => {
-            let floats = tensors.iter().filter(|tensor| can_be_merged(tensor.dtype()));
-            floats.map(|tensor| (tensor, None)).collect()
-        }
-    }
-}
-
-/// # Errors
-/// The text is not a finite number.
-fn finite(text: &str) -> Result<f64, String> {
-    let number = text.parse::<f64>().ok().filter(|number| number.is_finite());
-    number.ok_or_else(|| "a finite number is needed".to_owned())
 }

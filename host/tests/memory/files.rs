@@ -48,17 +48,15 @@ pub fn write(name: &str, path: &str) -> io::Result<()> {
             out.into_inner()?.set_len(8 + text.len() as u64 + len)
         }
         "matrix" => {
-            let text = r#"{"a":{"dtype":"F32","shape":[2000,3000],"data_offsets":[0,24000000]}}"#;
-            header(&mut out, text, 24_000_000)
-        }
-        "weights" => {
             let text = r#"{"a.weight":{"dtype":"F32","shape":[2000,3000],"data_offsets":[0,24000000]}}"#;
             header(&mut out, text, 24_000_000)
         }
         "lora" => {
             let down = r#""a.lora_A.weight":{"dtype":"F8_E4M3","shape":[4,3000],"data_offsets":[0,12000]}"#;
             let up = r#""a.lora_B.weight":{"dtype":"F8_E4M3","shape":[2000,4],"data_offsets":[12000,20000]}"#;
-            header(&mut out, &format!("{{{down},{up}}}"), 20_000)
+            let text = format!("{{{down},{up}}}");
+            header(&mut out, &text, 0)?;
+            out.into_inner()?.set_len(8 + text.len() as u64 + 20_000)
         }
         "doubles" => {
             header(&mut out, r#"{"a":{"dtype":"F64","shape":[4000000],"data_offsets":[0,32000000]}}"#, 0)?;

@@ -142,6 +142,22 @@ impl Place {
         (tensors, model.metadata().cloned())
     }
 
+    /// Puts a model of these tensors, with metadata, into a file.
+    pub fn put_model(&self, name: &str, tensors: &[Contents]) {
+        let rows = tensors.iter().map(|row| (&*row.0, row.1, &row.2[..], row.3.clone()));
+        self.put(name, &model(r#"{"by":"hand"}"#, &rows.collect::<Vec<_>>()));
+    }
+
+    /// Runs words as `made` does. The model has these tensors, the metadata of `put_model`, and these pairs.
+    #[track_caller]
+    pub fn makes(&self, words: &str, mut tensors: Vec<Contents>, pairs: Vec<(String, String)>) -> Run {
+        let run = self.made(words.split(' '));
+        tensors.sort();
+        let metadata = [("by".to_owned(), "hand".to_owned())].into_iter().chain(pairs).collect();
+        assert!(self.contents() == (tensors, Some(metadata)), "{words}: {run:?}");
+        run
+    }
+
     /// Runs with these words as arguments. There is no output but this sentence.
     #[track_caller]
     pub fn refuses(&self, words: &str, code: i32, sentence: &str) {
