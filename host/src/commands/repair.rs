@@ -2,19 +2,19 @@
 
 use super::{Context, Error, Exit, Outcome, Run};
 use crate::input::model::{file_of, is_index};
-use crate::json::{List, about, object};
+use crate::json::{about, object};
 use crate::output::model::NewModel;
 use crate::output::stdout::show;
-use crate::tensor::repair::{Change, Damaged, Entry, What};
+use crate::tensor::repair::{Change, Damaged, Entry};
 use crate::text::{counted, grouped, quoted};
 use std::io::{self, Write};
 use std::path::PathBuf;
 
 /// Write the tensors of a damaged file that are whole into a new one
 ///
-/// Padding after the header's JSON becomes spaces, bytes that belong to no tensor are left out, and of a file
-/// that ends too early the tensors that are whole are kept. Each change and each lost tensor is listed. No
-/// value is guessed. Exit code: 0 if all tensors are in the new file; 1 if some are lost, or if nothing is
+/// Padding after the header's JSON and bytes that belong to no tensor are left out, and of a file that ends
+/// too early the tensors that are whole are kept. Each change and each lost tensor is listed. No value is
+/// guessed. Exit code: 0 if all tensors are in the new file; 1 if some are lost, or if nothing is
 /// written because the file is valid or cannot be repaired; 2 for all other errors; 130 if interrupted.
 #[derive(clap::Args)]
 pub struct Repair {
@@ -36,28 +36,19 @@ impl Run for Repair {
         let Some(damaged) = Damaged::of(context, &file)? else {
             return Err(Error::bad(&self.file, "no-damage", "is valid: nothing to repair"));
         };
-        let bytes = damaged.write(context, (&self.new.output, self.new.force))?;
-        match self.new.is_file() {
-            true => self.print(&damaged, bytes)?,
-            false => list(&damaged, &mut io::stderr())?,
+        let bytes = damaged.write(context, &self.new)?;
+        let Damaged { whole, lost, changes, .. } = &damaged;
+        if self.new.is_file() {
+            let (output, tensors) = (self.new.output.to_string_lossy(), whole.len());
+            let done = object! { output, bytes, tensors, changes, lost };
+            show(self.new.json, &about(&self.file, lost.is_empty(), done), |mut out| {
+                writeln!(out, "{}", self.new.summary(tensors, bytes))?;
+                list(&damaged, &mut out)
+            })?;
+        } else {
+            list(&damaged, &mut io::stderr())?;
         }
-        Ok(if damaged.lost.is_empty() { Exit::Good } else { Exit::Bad })
-    }
-}
-
-impl Repair {
-    fn print(&self, damaged: &Damaged, bytes: u64) -> io::Result<()> {
-        let Damaged { whole, lost, changes, .. } = damaged;
-        let (output, tensors) = (self.new.output.to_string_lossy(), whole.len());
-        let lost_in_json = lost.iter().map(|entry| {
-            let Entry { name, dtype, shape, present, .. } = entry;
-            object! { name, dtype: dtype.name(), shape, bytes: entry.bytes(), present }
-        });
-        let done = object! { output, bytes, tensors, changes, lost: List(lost_in_json) };
-        show(self.new.json, &about(&self.file, lost.is_empty(), done), |mut out| {
-            writeln!(out, "{}", self.new.summary(tensors, bytes))?;
-            list(damaged, &mut out)
-        })
+        Ok(if lost.is_empty() { Exit::Good } else { Exit::Bad })
     }
 }
 
@@ -70,15 +61,16 @@ fn list(damaged: &Damaged, out: &mut impl Write) -> io::Result<()> {
 fn line(&Change { what, at, bytes }: &Change) -> String {
     let bytes = counted(bytes, "byte");
     match what {
-        What::Padding => format!("at byte {at}: {bytes} of padding after the JSON became spaces"),
-        What::Gap => format!("at byte {at}: left out {bytes} between tensors"),
-        What::Trailing => format!("at byte {at}: left out {bytes} after the last tensor"),
-        What::Missing => format!("at byte {at}: the file ends, but {bytes} are missing"),
-        What::Sum => "left out: the embedded sum; `safetensors hash --embed` embeds a new one".to_owned(),
+        "padding" => format!("at byte {at}: left out {bytes} of padding after the JSON"),
+        "gap" => format!("at byte {at}: left out {bytes} between tensors"),
+        "trailing" => format!("at byte {at}: left out {bytes} after the last tensor"),
+        "missing" => format!("at byte {at}: the file ends, and lacks {bytes}"),
+        "structure" => "left out: the nested structure in the metadata, which needs all tensors".to_owned(),
+        _ => "left out: the embedded sum; `safetensors hash --embed` embeds a new one".to_owned(),
     }
 }
 
-fn of_lost(entry: &Entry) -> String {
-    let (name, dtype, bytes) = (quoted(&entry.name), entry.dtype, counted(entry.bytes(), "byte"));
-    format!("{name}, {dtype} {:?}: {} of its {bytes} are in the file", entry.shape, grouped(entry.present))
+fn of_lost(Entry { name, dtype, shape, bytes, present, .. }: &Entry) -> String {
+    let (name, bytes, present) = (quoted(name), counted(*bytes, "byte"), grouped(*present));
+    format!("{name}, {dtype} {shape:?}: {present} of its {bytes} are in the file")
 }
