@@ -197,7 +197,7 @@ impl Pack {
             tensors: lines.len(),
             bytes,
             padding_left_out: padding.tensors,
-            #[serde(flatten)] tied: self.dedupe.then(|| object! { tied: List(ties.iter().map(tied)) }),
+            #[serde(flatten)] tied: self.dedupe.then(|| object! { tied: ties }),
             written,
             in_place,
             #[serde(flatten)] plan: self.dry_run.then(|| object! { plan: List(lines.iter().map(planned)) }),
@@ -225,12 +225,8 @@ impl Pack {
     }
 }
 
-fn tied((name, same_as): &Tie) -> impl Serialize + use<'_> {
-    object! { name, same_as, stored: false }
-}
-
 fn print_ties(ties: &[Tie], out: &mut impl Write) -> io::Result<()> {
-    let names = ties.iter().map(|(name, same_as)| format!("{} (as {})", quoted(name), quoted(same_as)));
+    let names = ties.iter().map(|tie| format!("{} (as {})", quoted(&tie.name), quoted(&tie.same_as)));
     match ties.len() as u64 {
         0 => Ok(()),
         count => {
