@@ -7,6 +7,8 @@
 // replaces files, and `claim` removes what killed programs left of them; `undo` protects what is
 // overwritten in place.
 
+#[cfg(feature = "ndarray")]
+mod array;
 mod atomic;
 mod change;
 pub mod checkpoint;
@@ -32,10 +34,12 @@ mod simulated;
 #[cfg(test)]
 mod tests;
 
+#[cfg(feature = "ndarray")]
+pub use array::array_view;
 pub use change::NewBytes;
 pub use editor::ModelEditor;
 pub use error::{EditError, EditErrorKind};
 pub use output::{AtomicFile, ClosedFile};
 pub use padding::padding_in;
 pub use save::SaveMethod;
-pub use writer::{FileWriter, TensorWriter, write_file};
+pub use writer::{FileWriter, TensorWriter, save, write_file};

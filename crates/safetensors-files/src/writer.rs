@@ -11,7 +11,7 @@ use core::fmt;
 #[cfg(doc)]
 use embedded_safetensors::file::FileErrorKind;
 use embedded_safetensors::write::{FilePlan, FileSpec, PlannedContent, SpecError, SpecPart, TensorSpec};
-use embedded_safetensors::{file::shared::parts, values::Native};
+use embedded_safetensors::{Dtype, file::shared::parts, values::Native};
 use std::collections::HashMap;
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -38,6 +38,46 @@ pub fn write_file(
 ) -> Result<(), EditError> {
     let path = path.as_ref();
     write_file_on(&System, path, spec, fill)
+}
+
+/// Writes a file of tensors that are in memory: a name, a dtype, a shape and the bytes of each, which are
+/// little-endian as in the file. If `metadata` is empty, the file has no `__metadata__`. This is the short
+/// form of [`write_file`], which also takes values, and tensors in pieces.
+///
+/// # Errors
+/// Those of [`FileWriter::create`], [`FileWriter::write_tensor`] and [`FileWriter::finish`]. Then an old file
+/// at `path` is unchanged.
+///
+/// ```
+/// use embedded_safetensors::{Dtype, FileModel};
+/// use safetensors_files::save;
+///
+/// # let path = std::env::temp_dir().join(format!("save-{}", std::process::id()));
+/// let (ids, bias) = ([1, 2, 3, 4, 5, 6], 0.5_f32.to_le_bytes());
+/// let tensors = &[("ids", Dtype::U8, &[2, 3][..], &ids[..]), ("bias", Dtype::F32, &[1], &bias)];
+/// save(&path, tensors, &[("step", "1200")])?;
+/// let error = save(&path, &[("bias", Dtype::F32, &[2], &bias)], &[]).unwrap_err();
+/// assert!(error.to_string().ends_with(r#"tensor "bias": 8 bytes needed, 4 given"#));
+///
+/// let model = FileModel::open(&path)?; // the first one
+/// assert_eq!(model.metadata().ok_or("no metadata")?["step"], "1200");
+/// let ids = model.find("ids")?.ok_or("no ids")?;
+/// assert_eq!((ids.dims(), ids.reader().values().read_to_vec()?), (&[2, 3][..], vec![1_u8, 2, 3, 4, 5, 6]));
+/// # std::fs::remove_file(&path)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn save(
+    path: impl AsRef<Path>,
+    tensors: &[(&str, Dtype, &[u64], &[u8])],
+    metadata: &[(&str, &str)],
+) -> Result<(), EditError> {
+    let specs = tensors.iter().map(|&(name, dtype, shape, _)| TensorSpec::new(name, dtype, shape));
+    let specs: Vec<_> = specs.collect();
+    let spec = FileSpec::new(&specs);
+    let spec = if metadata.is_empty() { spec } else { spec.with_metadata(metadata) };
+    write_file(path, spec, |file| {
+        tensors.iter().try_for_each(|&(name, .., bytes)| file.write_tensor(name, bytes))
+    })
 }
 
 /// Writes a file as [`write_file`] does.
