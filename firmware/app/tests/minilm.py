@@ -88,9 +88,8 @@ def write_vocabulary(directory):
             known = {end: part for end, part in parts.items() if part in vocabulary}
             pieces |= {vocabulary[part]: part for part in known.values()}
             begin = max(known, default=None)
-    pairs = " ".join(f"{number} {piece}" for number, piece in sorted(pieces.items()))
-    lines = textwrap.fill(pairs, 108, break_on_hyphens=False)
-    (here / "minilm/vocabulary.txt").write_text(lines + "\n")
+    pairs = " ".join(f"{number} {pieces[number]}" for number in sorted(pieces))
+    (here / "minilm/vocabulary.txt").write_text(textwrap.fill(pairs, 108, break_on_hyphens=False) + "\n")
 
 
 if __name__ == "__main__":
