@@ -26,12 +26,16 @@ pub enum Failure<E> {
     },
     /// The file is valid, but it is the model of another network.
     OtherModel(Difference),
-    /// The file is valid, but the shift of a layer is not from 0 to 30.
-    OtherShift {
-        /// The tensor with the shift.
+    /// The file is valid, but a value that steers the computation is out of its range.
+    OtherValue {
+        /// The tensor with the value.
         name: &'static str,
-        /// The shift in the model.
-        bits: i32,
+        /// The byte of the file where the value begins.
+        at: u64,
+        /// The value in the model.
+        value: i32,
+        /// The smallest and the largest valid value.
+        range: [usize; 2],
     },
     /// The device has too little memory for the model.
     TooSmall(Error),
@@ -47,7 +51,7 @@ impl<E> Failure<E> {
         match self {
             Self::Invalid(_) => 1,
             Self::NoModel(_) | Self::Erased | Self::Storage { .. } | Self::Ends { .. } => 2,
-            Self::OtherModel(_) | Self::OtherShift { .. } => 3,
+            Self::OtherModel(_) | Self::OtherValue { .. } => 3,
             Self::TooSmall(_) => 4,
             Self::Mistake(_) => 5,
             Self::NotRecorded(WriteError::Sink(_) | WriteError::Full { .. }) => 2,
@@ -71,7 +75,7 @@ impl<E> Failure<E> {
             Self::Storage { at, error } => Failure::Storage { at, error: words(error) },
             Self::Ends { at } => Failure::Ends { at },
             Self::OtherModel(difference) => Failure::OtherModel(difference),
-            Self::OtherShift { name, bits } => Failure::OtherShift { name, bits },
+            Self::OtherValue { name, at, value, range } => Failure::OtherValue { name, at, value, range },
             Self::TooSmall(error) => Failure::TooSmall(error),
             Self::Mistake(error) => Failure::Mistake(error),
             Self::NotRecorded(error) => Failure::NotRecorded(match error {
@@ -134,8 +138,8 @@ sentences! {
     Self::Storage { at, error } => "error at byte {}: the storage cannot be read: {}", at, error;
     Self::Ends { at } => "error at byte {}: the file ends here, before its end was due", at;
     Self::OtherModel(difference) => "{}", difference;
-    Self::OtherShift { name, bits } =>
-        "error: the tensor \"{}\" is {} in the model, but 0 to 30 is expected", name, bits;
+    Self::OtherValue { name, at, value, range: [low, high] } =>
+        "error at byte {}: the tensor \"{}\" has {} here, but {} to {} is expected", at, name, value, low, high;
     Self::NotRecorded(error @ (WriteError::Format(_) | WriteError::Spec(_))) => "{}", error;
     Self::NotRecorded(error) => "error: {}", error;
 }

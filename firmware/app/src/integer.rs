@@ -3,7 +3,8 @@
 use crate::digits::{Image, PIXELS};
 use crate::failure::{Difference, Failure, Form};
 use crate::network::CLASSES;
-use embedded_safetensors::{View, values::Array};
+use embedded_safetensors::View;
+use embedded_safetensors::values::{Array, Native};
 
 const WIDTH: usize = 200;
 
@@ -17,10 +18,6 @@ pub struct Dense<'m, const COLUMNS: usize, const ROWS: usize> {
     biases: &'m [i32; ROWS],
 }
 
-/// The number of bits by which the sums of a layer are shifted right.
-#[derive(Clone, Copy, Debug)]
-struct Shift(u32);
-
 /// The network, in place in the model.
 ///
 /// *Memory*: 32 bytes on a 32-bit target, and while it runs, 464 of stack for the pixels and the outputs of
@@ -28,9 +25,9 @@ struct Shift(u32);
 #[derive(Clone, Copy, Debug)]
 pub struct Integer<'m> {
     fc1: Dense<'m, PIXELS, WIDTH>,
-    fc1_shift: Shift,
+    fc1_shift: u32,
     fc2: Dense<'m, WIDTH, WIDTH>,
-    fc2_shift: Shift,
+    fc2_shift: u32,
     fc3: Dense<'m, WIDTH, CLASSES>,
 }
 
@@ -42,9 +39,9 @@ impl<'m> Integer<'m> {
     pub fn find<E>(model: &View<'m>) -> Result<Self, Failure<E>> {
         Ok(Self {
             fc1: Dense::find(model, "fc1.weight", "fc1.bias")?,
-            fc1_shift: Shift::find(model, "fc1.shift")?,
+            fc1_shift: shift(model, "fc1.shift")?,
             fc2: Dense::find(model, "fc2.weight", "fc2.bias")?,
-            fc2_shift: Shift::find(model, "fc2.shift")?,
+            fc2_shift: shift(model, "fc2.shift")?,
             fc3: Dense::find(model, "fc3.weight", "fc3.bias")?,
         })
     }
@@ -79,7 +76,7 @@ impl<'m, const COLUMNS: usize, const ROWS: usize> Dense<'m, COLUMNS, ROWS> {
     }
 
     /// Computes the outputs, rounded to the range between two layers.
-    fn hidden(&self, Shift(shift): Shift, inputs: &[i8; COLUMNS]) -> [i8; ROWS] {
+    fn hidden(&self, shift: u32, inputs: &[i8; COLUMNS]) -> [i8; ROWS] {
         let half = 1i32.wrapping_shl(shift) / 2;
         let mut outputs = [0; ROWS];
         for (output, sum) in outputs.iter_mut().zip(self.sums(inputs)) {
@@ -90,19 +87,16 @@ impl<'m, const COLUMNS: usize, const ROWS: usize> Dense<'m, COLUMNS, ROWS> {
     }
 }
 
-impl Shift {
-    /// Allows at most 30 bits, so that half of the divisor, which rounds, is an `i32` too.
-    fn new(bits: i32) -> Option<Self> {
-        (0..=30).contains(&bits).then(|| Self(bits.cast_unsigned()))
-    }
-
-    fn find<E>(model: &View<'_>, name: &'static str) -> Result<Self, Failure<E>> {
-        let &[bits] = find::<[i32; 1], E>(model, name)?;
-        Self::new(bits).ok_or(Failure::OtherShift { name, bits })
-    }
+/// Finds the number of bits by which the sums of a layer are shifted right: at most 30, so that half of the
+/// divisor, which rounds, is an `i32` too.
+fn shift<E>(model: &View<'_>, name: &'static str) -> Result<u32, Failure<E>> {
+    let &[bits] = find::<[i32; 1], E>(model, name)?;
+    check(model, name, 0, bits, [0, 30])?;
+    Ok(bits.cast_unsigned())
 }
 
-fn find<'m, T: Array, E>(model: &View<'m>, name: &'static str) -> Result<&'m T, Failure<E>> {
+/// Finds a tensor in place.
+pub fn find<'m, T: Array, E>(model: &View<'m>, name: &'static str) -> Result<&'m T, Failure<E>> {
     let expected = const { &Form::new(T::DTYPE, T::SHAPE) };
     let missing = Difference { name, at: model.summary().data_start, found: None, expected };
     let tensor = model.find(name)?.ok_or(missing)?;
@@ -111,4 +105,19 @@ fn find<'m, T: Array, E>(model: &View<'m>, name: &'static str) -> Result<&'m T, 
         return Err(Difference { at: tensor.at(), found: Some(found), ..missing }.into());
     }
     Ok(tensor.as_array()?)
+}
+
+/// Checks that a value of a tensor is in this range.
+pub fn check<E>(
+    model: &View<'_>,
+    name: &'static str,
+    index: usize,
+    value: impl Native + Into<i32>,
+    range: [usize; 2],
+) -> Result<(), Failure<E>> {
+    let (width, value, [low, high]) = (size_of_val(&value), value.into(), range);
+    if usize::try_from(value).is_ok_and(|value| (low..=high).contains(&value)) {
+        return Ok(());
+    }
+    Err(Failure::OtherValue { name, at: model.tensor(name)?.at() + (index * width) as u64, value, range })
 }

@@ -100,8 +100,9 @@ fn invalid_shift_is_another_model() {
         model.put("fc2.shift", 0, bits);
         let view = View::parse(model.file()).expect("valid file");
         let failure = Integer::find::<std::io::Error>(&view).expect_err("another network's model");
-        let sentence = format!("the tensor \"fc2.shift\" is {bits} in the model, but 0 to 30 is expected");
-        assert_eq!((failure.to_string(), failure.exit_code()), (format!("error: {sentence}"), 3));
+        let sentence = format!("the tensor \"fc2.shift\" has {bits} here, but 0 to 30 is expected");
+        let sentence = format!("error at byte {}: {sentence}", view.tensor("fc2.shift").expect("found").at());
+        assert_eq!((failure.to_string(), failure.exit_code()), (sentence, 3));
     }
     for bits in [0, 30] {
         let mut model = Edited::new();
