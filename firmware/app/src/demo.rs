@@ -122,7 +122,7 @@ impl Tally {
 }
 
 /// Returns the digit with the highest value, the first if there are several.
-fn highest<T: PartialOrd>(logits: &[T; CLASSES]) -> u8 {
+pub fn highest<T: PartialOrd>(logits: &[T; CLASSES]) -> u8 {
     let mut best = None;
     for (digit, logit) in (0..).zip(logits) {
         if best.is_none_or(|(_, highest)| logit > highest) {

@@ -11,6 +11,7 @@ mod log;
 mod demo;
 mod digits;
 mod failure;
+mod forest;
 mod integer;
 #[cfg(feature = "minilm")]
 pub mod minilm;
@@ -30,6 +31,7 @@ mod wrong_models;
 pub use demo::{ModelLocation, Observer, read_digits, read_digits_in_integers};
 pub use digits::{COUNT, Digit, Image, PIXELS, digits};
 pub use failure::{Difference, Failure, Form};
+pub use forest::read_digits_with_forest;
 pub use integer::{Dense, Integer};
 pub use network::{CLASSES, Memory, Network, WIDTHS};
 pub use quantised::multiply;

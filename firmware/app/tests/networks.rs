@@ -1,9 +1,10 @@
 //! Compares the networks' results with a straightforward computation.
 
-use app::{CLASSES, Failure, Integer, Memory, Network, Reads, WIDTHS, digits};
+use app::{CLASSES, Failure, Integer, Memory, Network, Reads, Text, WIDTHS, digits, read_digits_with_forest};
 use embedded_safetensors::{View, include_aligned};
 
 const MODEL: &[u8] = include_bytes!("../models/digits-f16.safetensors");
+static FOREST: &[u8] = include_aligned!("../models/digits-forest.safetensors", 16).bytes();
 static SMALL: &[u8] = include_aligned!("../models/digits-i8.safetensors", 16).bytes();
 
 /// Returns a tensor's exact values.
@@ -132,4 +133,25 @@ fn misaligned_model_is_a_mistake() {
     let failure = Integer::find::<()>(&view).expect_err("misaligned integers");
     assert!(matches!(failure, Failure::Mistake(_)), "{failure:?}");
     assert_eq!(failure.exit_code(), 5);
+}
+
+#[test]
+fn forest_predicts_as_scikit_learn_or_is_another_model() {
+    let view = View::parse(FOREST).expect("valid file");
+    assert_eq!(read_digits_with_forest(&view, &mut Text(String::new())), Ok(()));
+    for (tensor, offset, bytes, found) in [
+        ("children", 4, &[1, 0][..], "1 here, but 2 to 299"), // a cycle
+        ("children", 0, &[44, 1], "300 here, but 1 to 299"),
+        ("pixel", 9, &[64], "64 here, but 0 to 63"),
+        ("digit", 5, &[10], "10 here, but 0 to 9"),
+        ("predictions", 2, &[4], "4 here, but 3 to 3"),
+    ] {
+        let at = view.tensor(tensor).expect("found").at() as usize + offset;
+        let mut model = FOREST.to_vec();
+        model[at..at + bytes.len()].copy_from_slice(bytes);
+        let edited = View::parse(&model).expect("valid file");
+        let outcome = read_digits_with_forest(&edited, &mut Text(String::new()));
+        let sentence = format!("error at byte {at}: the tensor \"{tensor}\" has {found} is expected");
+        assert_eq!(outcome.map_err(|failure| (failure.to_string(), failure.exit_code())), Err((sentence, 3)));
+    }
 }

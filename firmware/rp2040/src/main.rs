@@ -1,4 +1,4 @@
-//! A Raspberry Pi Pico: a Cortex-M0+ that reads handwritten digits with a network of integers.
+//! A Raspberry Pi Pico: a Cortex-M0+ that reads handwritten digits with a network of integers or a forest.
 //!
 //! The model is not part of the program. It is in a partition of the flash, which the chip maps into
 //! memory. It is validated when the program starts, and its weights are read in place.
@@ -52,6 +52,9 @@ fn main() -> ! {
 /// Reading memory cannot fail.
 fn run(sink: &mut impl Sink) -> Result<(), Failure<Infallible>> {
     let model = flash::model().map_err(Failure::of_memory)?;
+    if model.find("children")?.is_some() {
+        return app::read_digits_with_forest(&model, sink);
+    }
     let network = Integer::find(&model)?;
     let location = ModelLocation { name: "flash at 0x10100000", ram: RAM };
     read_digits_in_integers(&location, model.summary(), &network, sink);
