@@ -1,5 +1,5 @@
 //! Records a running network: the outputs of each layer and the digits, in a file that is streamed to
-//! storage.
+//! storage. The Python package safestructures opens it as nested dictionaries.
 
 use crate::demo::Observer;
 use crate::digits::COUNT;
@@ -16,15 +16,40 @@ const VALUES: usize = {
     fc1 + fc2 + fc3 + logits
 };
 
-/// The outputs of all layers, one row for each image; and the digits, one for each image.
-static TENSORS: [TensorSpec<'static>; 2] = [
-    TensorSpec::new("activations", Dtype::F32, &[COUNT as u64, VALUES as u64]),
+/// The outputs of each layer for the first image, those of all layers for each other image, and the digits.
+static TENSORS: [TensorSpec<'static>; 6] = [
+    TensorSpec::new("first.fc1", Dtype::F32, &[WIDTHS[1] as u64]),
+    TensorSpec::new("first.fc2", Dtype::F32, &[WIDTHS[2] as u64]),
+    TensorSpec::new("first.fc3", Dtype::F32, &[WIDTHS[3] as u64]),
+    TensorSpec::new("first.fc4", Dtype::F32, &[WIDTHS[4] as u64]),
+    TensorSpec::new("others", Dtype::F32, &[COUNT as u64 - 1, VALUES as u64]),
     TensorSpec::new("guesses", Dtype::U8, &[COUNT as u64]),
 ];
 
-/// Returns the metadata of a recording: the board, and the file name of the model.
-pub const fn origin<'a>(board: &'a str, model: &'a str) -> [(&'a str, &'a str); 2] {
-    [("board", board), ("model", model)]
+/// The schema of `{"first": {"fc1": …, "fc2": …, "fc3": …, "fc4": …}, "others": …, "guesses": …}`, as
+/// `embedded_safestructures::write` makes it. It never changes, so it takes no RAM.
+const SCHEMA: &str = concat!(
+    r#"{"data_type": "dict", "value": {"first": {"data_type": "dict", "value": {"#,
+    r#""fc1": {"data_type": "numpy.ndarray", "value": "first.fc1"}, "#,
+    r#""fc2": {"data_type": "numpy.ndarray", "value": "first.fc2"}, "#,
+    r#""fc3": {"data_type": "numpy.ndarray", "value": "first.fc3"}, "#,
+    r#""fc4": {"data_type": "numpy.ndarray", "value": "first.fc4"}}, "#,
+    r#""keys": {"fc1": {"data_type": "str", "value": "fc1"}, "fc2": {"data_type": "str", "value": "fc2"}, "#,
+    r#""fc3": {"data_type": "str", "value": "fc3"}, "fc4": {"data_type": "str", "value": "fc4"}}}, "#,
+    r#""others": {"data_type": "numpy.ndarray", "value": "others"}, "#,
+    r#""guesses": {"data_type": "numpy.ndarray", "value": "guesses"}}, "#,
+    r#""keys": {"first": {"data_type": "str", "value": "first"}, "#,
+    r#""others": {"data_type": "str", "value": "others"}, "guesses": {"data_type": "str", "value": "guesses"}}}"#,
+);
+
+/// Returns the metadata of a recording: its schema, the board, and the file name of the model.
+pub const fn origin<'a>(board: &'a str, model: &'a str) -> [(&'a str, &'a str); 4] {
+    [
+        ("_safestructures_schema_", SCHEMA),
+        ("_safestructures_schema_version_", "1.0.0"),
+        ("board", board),
+        ("model", model),
+    ]
 }
 
 /// A recording of a running network, which it observes.

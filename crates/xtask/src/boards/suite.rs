@@ -187,7 +187,8 @@ fn check_with_desktop(words: &[String], lines: &[String], board: &Board) -> Resu
     Ok(())
 }
 
-/// Checks that the file in flash is the one that this computer records. Keeps the file for the command.
+/// Checks that the file in flash is the one that this computer records, and that Python finds the digits in
+/// it by their nested names. Keeps the file for the command.
 fn check_recording(at: usize, model: &str, board: &Board, case: &str) -> Result<(), String> {
     let image = board.image(case);
     let here = image.with_extension("here.safetensors");
@@ -195,7 +196,12 @@ fn check_recording(at: usize, model: &str, board: &Board, case: &str) -> Result<
     run_here(&["record".into(), storage::path(model)?, here.clone(), PathBuf::from(&board.name)])?;
     let (flash, expected) = (workspace::read(&image)?, workspace::read(&here)?);
     let file = flash.get(at..).and_then(|flash| flash.get(..expected.len())).unwrap_or_default();
-    workspace::write(&image.with_extension("safetensors"), file)?;
+    let recording = image.with_extension("safetensors");
+    workspace::write(&recording, file)?;
     let is_same = file == expected;
-    is_same.then_some(()).ok_or_else(|| "the recording differs from this computer's".to_owned())
+    is_same.then_some(()).ok_or_else(|| "the recording differs from this computer's".to_owned())?;
+    let digits = "import numpy, safestructures, sys; trace = safestructures.load_file(sys.argv[1]); \
+        logits = [trace['first']['fc4'], *trace['others'][:, -10:]]; \
+        assert (numpy.argmax(logits, 1) == trace['guesses']).all()";
+    Run::new(python::environment("main")?).args(["-c", digits]).args([recording]).capture().map(drop)
 }
