@@ -12,6 +12,7 @@ use pyo3::types::PyType;
 use safetensors_files::checkpoint::CheckpointErrorKind::NoSums;
 use safetensors_files::shards::ShardErrorKind;
 use safetensors_files::{EditError, EditErrorKind};
+use safetensors_remote::{RemoteError, RemoteErrorKind};
 use std::borrow::Cow;
 use std::fmt::Display;
 use std::fs::File;
@@ -162,6 +163,26 @@ impl Failure {
                 Said::new(sentence).of_file(kind, header).into()
             }
         }
+    }
+}
+
+/// What is wrong with a file is a [`SafetensorError`]; all else is an error of the system.
+impl From<RemoteError> for Failure {
+    fn from(error: RemoteError) -> Self {
+        use RemoteErrorKind::{
+            Changed, Format, HeaderTooLarge, Index, Location, ShortHeader, TooLarge, WebPage,
+        };
+        let said = Said::new(&error);
+        match error.kind() {
+            Format(fault) => said.with_error(*fault),
+            Index(kind) => said.with_code(code_of(kind)).about(tensor_of(kind)),
+            Changed(_) => said.with_code(Some(ErrorKind::Changed.code())),
+            ShortHeader { .. } => said.with_code(Some("container.header-beyond-file")),
+            WebPage | HeaderTooLarge { .. } => said.with_code(Some("container.header-too-large")),
+            Location(_) | TooLarge(_) => said,
+            _ => return Self::Python(io::Error::from(error).into()),
+        }
+        .into()
     }
 }
 

@@ -8,7 +8,7 @@
 //! | `arguments` `buffer` | what functions are called with, and the bytes of Python's objects |
 //! | `copy` | new objects of Python with bytes |
 //! | `parallel` | work that several threads share |
-//! | `model` `index` | files that are read, and what Python's `[…]` selects |
+//! | `model` `index` `remote` | files that are read, what Python's `[…]` selects, and models on servers |
 //! | `spec` `save` `writer` | files that are written |
 //! | `checkpoint` `command` `dtype` `error` | what their names say |
 
@@ -24,6 +24,7 @@ mod memory;
 mod model;
 mod pages;
 mod parallel;
+mod remote;
 mod save;
 mod spec;
 mod writer;
@@ -41,6 +42,8 @@ mod _core {
     use crate::memory::Memory;
     #[pymodule_export]
     use crate::model::{Model, check, deserialize, read_bytes};
+    #[pymodule_export]
+    use crate::remote::open_model;
     #[pymodule_export]
     use crate::save::{save_sharded, serialize, serialize_file};
     #[pymodule_export]

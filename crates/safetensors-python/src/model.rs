@@ -37,12 +37,15 @@ enum Source {
     Shards(ShardedModel),
 }
 
+/// The dtype of a tensor, its shape, and the offsets of its bytes in the data of its file.
+pub type Info<'py> = (Bound<'py, PyString>, Vec<u64>, (u64, u64));
+
 /// The bytes of a tensor: memory, and where in it they begin; its dtype and its shape.
-type Tensor<'py> = (Bound<'py, Memory>, u64, Bound<'py, PyString>, Bound<'py, PyTuple>);
+pub type Tensor<'py> = (Bound<'py, Memory>, u64, Bound<'py, PyString>, Bound<'py, PyTuple>);
 
 /// The same of a part of a tensor, and what remains to be done: an index to be applied, and axes to be
 /// reversed.
-type Part<'py> = (
+pub type Part<'py> = (
     Bound<'py, Memory>,
     u64,
     Bound<'py, PyString>,
@@ -56,18 +59,11 @@ impl Model {
     /// Opens a file, or by its index a model in several; or the one of these in a directory. Tensors are
     /// mapped or read; parts of those that are read may be copied from maps.
     #[new]
-    fn new(py: Python<'_>, path: PathBuf, is_mapped: bool, maps_parts: bool) -> Result<Self, Failure> {
+    pub fn new(py: Python<'_>, path: PathBuf, is_mapped: bool, maps_parts: bool) -> Result<Self, Failure> {
         let source = py.detach(|| Source::open(&path))?;
         let new_map = |file| -> Result<_, Failure> { Ok(Py::new(py, map(file)?)?) };
         let maps: Option<Result<_, Failure>> = is_mapped.then(|| source.files().map(new_map).collect());
         Ok(Self { source, maps: maps.transpose()?, maps_parts, maps_of_parts: OnceLock::new() })
-    }
-
-    /// Returns the names of all tensors, sorted.
-    fn names(&self) -> Vec<&str> {
-        let mut names = self.offset_names();
-        names.sort_unstable();
-        names
     }
 
     /// Returns the names of all tensors, in the order of their bytes.
@@ -83,15 +79,10 @@ impl Model {
         }
     }
 
-    /// Returns the dtype and the shape of a tensor.
-    fn info<'py>(&self, py: Python<'py>, name: Text) -> Result<(Bound<'py, PyString>, Vec<u64>), Failure> {
+    /// Returns what the header says about a tensor.
+    fn info<'py>(&self, py: Python<'py>, name: Text) -> Result<Info<'py>, Failure> {
         let tensor = self.find(&name.0)?;
-        Ok((dtype_name(py, tensor.dtype()), tensor.dims().to_vec()))
-    }
-
-    /// Returns how many bytes a tensor has.
-    fn byte_len(&self, name: Text) -> Result<u64, Failure> {
-        Ok(self.find(&name.0)?.byte_len())
+        Ok(info(py, &tensor))
     }
 
     /// Reads or maps a tensor.
@@ -307,14 +298,8 @@ impl Model {
         tensor: &FileTensor<'_>,
         selection: &Selection,
     ) -> Result<Memory, Failure> {
-        let of_request = |kind: ErrorKind| Failure::of_argument(kind, kind).about(tensor.name());
-        let plan = SlicePlan::new(tensor.dtype(), tensor.dims(), &selection.ranges()).map_err(of_request)?;
-        let runs = plan.byte_runs().map_err(of_request)?;
-        let bits = tensor.dtype().bits();
-        if plan.elements() > 0 && selection.reverses_parts_of_bytes(bits) {
-            return Err(of_request(ErrorKind::PartOfByte { bits }));
-        }
-        let mut memory = Memory::new(py, plan.byte_len().map_err(of_request)?)?;
+        let (plan, runs, len) = planned(tensor, selection)?;
+        let mut memory = Memory::new(py, len)?;
         let mut bytes = memory.bytes_mut();
         py.detach(|| {
             bytes.prepare();
@@ -352,6 +337,21 @@ impl Model {
     }
 }
 
+/// Returns the bytes that a selection needs, and their number.
+pub fn planned(
+    tensor: &IndexedTensor<'_>,
+    selection: &Selection,
+) -> Result<(SlicePlan, ByteRuns, u64), Failure> {
+    let of_request = |kind: ErrorKind| Failure::of_argument(kind, kind).about(tensor.name());
+    let plan = SlicePlan::new(tensor.dtype(), tensor.dims(), &selection.ranges()).map_err(of_request)?;
+    let bits = tensor.dtype().bits();
+    if plan.elements() > 0 && selection.reverses_parts_of_bytes(bits) {
+        return Err(of_request(ErrorKind::PartOfByte { bits }));
+    }
+    let (runs, len) = (plan.byte_runs().map_err(of_request)?, plan.byte_len().map_err(of_request)?);
+    Ok((plan, runs, len))
+}
+
 fn read_runs(tensor: &FileTensor<'_>, ranges: &[AxisRange], to: Uninit<'_>) -> Result<(), Failure> {
     let to = to.for_reading();
     let path = tensor.model().path();
@@ -364,7 +364,11 @@ fn read_runs(tensor: &FileTensor<'_>, ranges: &[AxisRange], to: Uninit<'_>) -> R
     }
 }
 
-fn dtype_name(py: Python<'_>, dtype: Dtype) -> Bound<'_, PyString> {
+pub fn info<'py>(py: Python<'py>, tensor: &IndexedTensor<'_>) -> Info<'py> {
+    (dtype_name(py, tensor.dtype()), tensor.dims().to_vec(), (tensor.begin(), tensor.end()))
+}
+
+pub fn dtype_name(py: Python<'_>, dtype: Dtype) -> Bound<'_, PyString> {
     PyString::intern(py, dtype.name())
 }
 

@@ -3,7 +3,10 @@
 use crate::error::Failure;
 use pyo3::prelude::*;
 use safetensors_files::threads::{cores, in_order};
+use safetensors_remote::Client;
 use std::cell::Cell;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread::scope;
 use std::time::{Duration, Instant};
 
 /// More threads do not read faster: memory is the limit.
@@ -43,4 +46,25 @@ pub fn signals() -> impl Fn() -> Result<(), Failure> {
         last.set(Instant::now());
         Ok(Python::attach(|py| py.check_signals())?)
     }
+}
+
+/// Does work that waits for servers, in another thread. A signal such as that of Ctrl-C ends it, and all
+/// later requests of the client.
+pub fn stoppable<T: Send>(
+    py: Python<'_>,
+    client: &Client,
+    work: impl FnOnce() -> Result<T, Failure> + Send,
+) -> Result<T, Failure> {
+    let ((done, outcome), check) = (channel(), signals());
+    py.detach(move || {
+        scope(move |scope| {
+            scope.spawn(move || done.send(work()));
+            loop {
+                match outcome.recv_timeout(BETWEEN_SIGNALS) {
+                    Err(RecvTimeoutError::Timeout) => check().inspect_err(|_| client.stop())?,
+                    outcome => return outcome.expect("the thread sends what it has done"),
+                }
+            }
+        })
+    })
 }

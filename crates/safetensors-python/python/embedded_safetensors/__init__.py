@@ -18,11 +18,13 @@ from ._core import (
     verify_checkpoint,
     write_checkpoint,
 )
-from ._open import _safe_open_handle, safe_open
+from ._open import PySafeSlice, TensorMeta, _safe_open_handle, safe_open
 
 __all__ = [
     "FileWriter",
+    "PySafeSlice",
     "SafetensorError",
+    "TensorMeta",
     "TensorSpec",
     "__version__",
     "_safe_open_handle",

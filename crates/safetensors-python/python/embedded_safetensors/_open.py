@@ -3,9 +3,9 @@
 import importlib
 import os
 from types import ModuleType
-from typing import Any, ItemsView, Iterator, Mapping, Optional, Union
+from typing import Any, ItemsView, Iterator, Mapping, NamedTuple, Optional, Union
 
-from ._core import Model, SafetensorError
+from ._core import Model, SafetensorError, open_model
 
 # The module of each framework. It has
 #   _BACKEND                             the backend if none is given,
@@ -28,13 +28,22 @@ _MODULES = {
 }
 
 
+class TensorMeta(NamedTuple):
+    """What a header says about a tensor. The offsets of its bytes count from the first byte of data in its file."""
+
+    dtype: str
+    shape: list[int]
+    data_offsets: tuple[int, int]
+
+
 class safe_open:
     """Opens a model and reads its tensors on request. It can be used as a context manager.
 
     The header is validated. An invalid file raises SafetensorError with the code of the error and its byte.
 
     Args:
-        filename: the path of a file; or of an index, of a model in several files; or of a directory with one of these.
+        filename: the path of a file; or of an index, of a model in several files; or of a directory with one of these; or
+            "https://…" or "hf://owner/name", whose data is read on request.
         framework: the framework of the tensors: "numpy" ("np"), "torch" ("pt"), "tensorflow" ("tf"), "flax"
             ("jax"), "mlx" or "paddle".
         device: where the tensors are, as torch and paddle name it; None is the CPU for torch. The other frameworks
@@ -64,7 +73,7 @@ class safe_open:
             raise SafetensorError(f"unknown backend {backend!r}; there are 'mmap' and 'pread'")
         is_mapped = (backend or self._module._BACKEND) == "mmap"
         self._keys: Optional[list[str]] = None
-        self._model: Optional[Model] = Model(filename, is_mapped, backend is None)
+        self._model: Optional[Model] = open_model(filename, is_mapped, backend is None)
 
     def __enter__(self) -> "safe_open":
         return self
@@ -85,7 +94,7 @@ class safe_open:
         """Returns the names of the tensors, sorted."""
         model = self._open()
         if self._keys is None:
-            self._keys = model.names()
+            self._keys = sorted(model.offset_names())
         return self._keys.copy()
 
     def offset_keys(self) -> list[str]:
@@ -95,6 +104,10 @@ class safe_open:
     def metadata(self) -> Optional[dict[str, str]]:
         """Returns the texts of `__metadata__` by their keys, or None."""
         return self._open().metadata()
+
+    def get_tensor_meta(self, name: str) -> TensorMeta:
+        """Returns what the header says about a tensor."""
+        return TensorMeta(*self._open().info(name))
 
     def get_tensor(self, name: str) -> Any:
         """Returns a tensor."""
@@ -110,9 +123,9 @@ class safe_open:
 
     def get_bytes(self, name: str) -> memoryview:
         """Returns the bytes of a tensor of any dtype, as they are in the file."""
-        model = self._open()
-        memory, offset, dtype, shape = model.tensor(name)
-        return memoryview(memory)[offset : offset + model.byte_len(name)]
+        memory, offset, _, _ = self._open().tensor(name)
+        begin, end = self.get_tensor_meta(name).data_offsets
+        return memoryview(memory)[offset : offset + end - begin]
 
 
 class Slice:
@@ -125,7 +138,7 @@ class Slice:
     __slots__ = ("_device", "_model", "_module", "_name")
 
     def __init__(self, model: Model, module: ModuleType, device: Any, name: str):
-        model.byte_len(name)  # an exception if there is no such tensor
+        model.info(name)  # an exception if there is no such tensor
         self._model, self._module, self._device, self._name = model, module, device, name
 
     def get_shape(self) -> list[int]:
@@ -150,6 +163,9 @@ class Slice:
             return module._finish(module._flip(tensor, flips) if flips else tensor, self._device)
         except SafetensorError as error:
             raise of_tensor(self._name, error) from error.__cause__
+
+
+PySafeSlice = Slice
 
 
 def _safe_open_handle(file: Any, framework: str, device: Any = "cpu", *, backend: Optional[str] = None) -> safe_open:
