@@ -223,6 +223,8 @@ fn code_of(kind: &EditErrorKind) -> Option<&'static str> {
         EditErrorKind::TooManyBytes { .. } => Some("usage.bytes"),
         EditErrorKind::MissingBytes { .. } => Some("usage.incomplete"),
         EditErrorKind::WrongDtype { .. } => Some("usage.values"),
+        EditErrorKind::WrongShape { .. } => Some("usage.shape"),
+        EditErrorKind::Slice { kind, .. } => Some(kind.code()),
         _ => None,
     }
 }
@@ -235,7 +237,9 @@ fn tensor_of(kind: &EditErrorKind) -> Option<String> {
         | EditErrorKind::TooManyBytes { name, .. }
         | EditErrorKind::MissingBytes { name, .. }
         | EditErrorKind::WrittenTwice(name)
-        | EditErrorKind::WrongDtype { name, .. } => Some(name),
+        | EditErrorKind::WrongDtype { name, .. }
+        | EditErrorKind::WrongShape { name, .. }
+        | EditErrorKind::Slice { name, .. } => Some(name),
         EditErrorKind::Shards(ShardErrorKind::Tensor { tensor, .. }) => Some(tensor),
         _ => None,
     }

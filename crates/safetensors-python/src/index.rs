@@ -145,16 +145,21 @@ impl Selection {
         self.axes.iter().map(|axis| axis.range()).collect()
     }
 
-    /// Returns the shape of the result.
-    pub fn shape(&self) -> Vec<u64> {
+    /// Returns the shape of the result without new axes.
+    pub fn kept(&self) -> Vec<u64> {
         let kept = self.axes.iter().filter_map(|axis| match axis {
             Axis::Range { count, .. } => Some(*count),
             Axis::Index(_) => None,
         });
+        kept.collect()
+    }
+
+    /// Returns the shape of the result.
+    pub fn shape(&self) -> Vec<u64> {
         let mut new = self.new_before.iter();
         let ones = |count: Option<&usize>| std::iter::repeat_n(1, count.copied().unwrap_or(0));
         let mut shape: Vec<u64> = ones(new.next()).collect();
-        for (size, count) in kept.zip(new) {
+        for (size, count) in self.kept().into_iter().zip(new) {
             shape.push(size);
             shape.extend(ones(Some(count)));
         }

@@ -9,7 +9,7 @@
 //! | `copy` | new objects of Python with bytes |
 //! | `parallel` | work that several threads share |
 //! | `model` `index` `remote` | files that are read, what Python's `[…]` selects, and models on servers |
-//! | `spec` `save` `writer` | files that are written |
+//! | `spec` `save` `set` `writer` | files that are written |
 //! | `checkpoint` `command` `dtype` `error` | what their names say |
 
 mod arguments;
@@ -26,6 +26,7 @@ mod pages;
 mod parallel;
 mod remote;
 mod save;
+mod set;
 mod spec;
 mod writer;
 
@@ -46,6 +47,8 @@ mod _core {
     use crate::remote::open_model;
     #[pymodule_export]
     use crate::save::{save_sharded, serialize, serialize_file};
+    #[pymodule_export]
+    use crate::set::set_tensor;
     #[pymodule_export]
     use crate::spec::TensorSpec;
     #[pymodule_export]

@@ -18,8 +18,8 @@ use pyo3::prelude::*;
 ///     while the tensor is written.
 #[pyclass(frozen, module = "embedded_safetensors")]
 pub struct TensorSpec {
-    dtype: Dtype,
-    dims: Vec<u64>,
+    pub dtype: Dtype,
+    pub dims: Vec<u64>,
     data: Data,
 }
 
@@ -91,7 +91,7 @@ impl TensorSpec {
 
 impl TensorSpec {
     /// Returns its bytes, which stay valid.
-    fn bytes(&self, py: Python<'_>) -> Result<Bytes, Failure> {
+    pub fn bytes(&self, py: Python<'_>) -> Result<Bytes, Failure> {
         match &self.data {
             Data::Object(object) => Buffer::of(object.bind(py)).map(Bytes::Buffer),
             &Data::Address(start, len) => Ok(Bytes::Address(start, len)),

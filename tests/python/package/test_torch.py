@@ -5,7 +5,7 @@ import pytest
 import torch
 
 import embedded_safetensors.torch as module
-from embedded_safetensors import SafetensorError, TensorSpec, deserialize, safe_open, serialize
+from embedded_safetensors import SafetensorError, TensorSpec, deserialize, safe_open, serialize, set_tensor
 
 pytestmark = pytest.mark.torch
 
@@ -32,6 +32,8 @@ def test_parameters_are_saved(path):
     module.save_file({"a": torch.nn.Parameter(torch.ones(3))}, path)
     loaded = module.load_file(path)["a"]
     assert type(loaded) is torch.Tensor and loaded.tolist() == [1, 1, 1]
+    set_tensor(path, "a", torch.nn.Parameter(torch.tensor([2.0, 3.0])), slice=np.s_[::-2])
+    assert module.load_file(path)["a"].tolist() == [3, 1, 2]
 
 
 def test_mapped_tensors_can_be_changed(path):

@@ -19,6 +19,7 @@ from ._core import (
     write_checkpoint,
 )
 from ._open import PySafeSlice, TensorMeta, _safe_open_handle, safe_open
+from ._tools import convert, merge, repair, scan, set_tensor
 
 __all__ = [
     "FileWriter",
@@ -29,12 +30,17 @@ __all__ = [
     "__version__",
     "_safe_open_handle",
     "check",
+    "convert",
     "deserialize",
     "install_as_safetensors",
+    "merge",
     "recover_checkpoint",
+    "repair",
     "safe_open",
+    "scan",
     "serialize",
     "serialize_file",
+    "set_tensor",
     "verify_checkpoint",
     "write_checkpoint",
 ]
