@@ -20,3 +20,9 @@ def test_all_dtypes(framework):
 def test_dtypes_that_tensorflow_lacks(file_of):
     with pytest.raises(SafetensorError, match="TensorFlow has no dtype float8_e8m0fnu"):
         module.load(file_of("F8_E8M0", [2], bytes(2)))
+
+
+def test_memory_is_not_copied(path, monkeypatch):
+    module.save_file({"a": tf.constant([1.0, 2.0])}, path)
+    monkeypatch.delattr(tf, "convert_to_tensor")
+    assert module.load_file(path)["a"].numpy().tolist() == [1, 2]
