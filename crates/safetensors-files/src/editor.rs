@@ -273,8 +273,8 @@ impl<'n> ModelEditor<'n> {
 
     /// Sets the bytes of a tensor, which has the same dtype and shape. They are read when the model is
     /// [saved](Self::save), once: a second save finds the reader at its end. If the model contains a
-    /// [sum](Self::embed_sum), the saved file contains its own sum, even if the old one was wrong. A manifest
-    /// of C2PA stays, and is invalid then.
+    /// [sum](Self::embed_sum), it is verified first, and the saved file contains its own sum. A manifest of
+    /// C2PA stays, and is invalid then.
     ///
     /// # Errors
     /// [`EditErrorKind::NoSuchTensor`]; [`EditErrorKind::WrongDtype`]; [`EditErrorKind::WrongShape`]. Then

@@ -9,6 +9,7 @@ use crate::system::System;
 use crate::undo;
 use crate::writer::{FileWriter, spec_error};
 use core::ops::{ControlFlow, Range};
+use embedded_safetensors::ErrorKind;
 use embedded_safetensors::file::FileErrorKind;
 use embedded_safetensors::file::shared::Undo;
 use embedded_safetensors::integrity::{KEY, Sha256, Verifier, ZEROS};
@@ -64,7 +65,8 @@ impl<'n> ModelEditor<'n> {
     /// to continue.
     ///
     /// # Errors
-    /// [`EditErrorKind::SumSet`], before anything is read; [`FileErrorKind::Changed`] when another program
+    /// [`EditErrorKind::SumSet`], before anything is read; [`FileErrorKind::Format`] when the old sum of a file
+    /// whose tensors get new bytes is wrong; [`FileErrorKind::Changed`] when another program
     /// has changed a source file, or the file to replace, since it was opened; that of the system when the
     /// header is to be written in place and the file is read-only; [`EditErrorKind::MissingBytes`],
     /// [`EditErrorKind::TooManyBytes`] or [`EditErrorKind::Input`] for new bytes; otherwise as
@@ -96,7 +98,8 @@ impl<'n> ModelEditor<'n> {
     /// any, and what has been written is undone when it stops. It must not open or save a model then.
     ///
     /// With [`embed_sum`](Self::embed_sum), in place too, it is then called with the number of bytes of the
-    /// file that have been summed and the length of the file.
+    /// file that have been summed and the length of the file; and if tensors get new bytes, also before all
+    /// else, while the old sum is verified.
     ///
     /// ```
     /// use safetensors_files::{ModelEditor, EditErrorKind};
@@ -145,11 +148,24 @@ impl<'n> ModelEditor<'n> {
         path: &Path,
         watch: Watch<'_>,
     ) -> Result<SaveMethod, EditError> {
+        self.verify_sums(watch)?;
         match self.save_in_place(disk, path, watch).at(path)? {
             true => Ok(SaveMethod::InPlace),
             false if self.in_place => Err(EditErrorKind::NotInPlace.of(path)),
             false => self.copy(disk, path, watch).map(|()| SaveMethod::Copied),
         }
+    }
+
+    /// Verifies the sums in the files whose tensors get new bytes: new sums would hide old damage.
+    fn verify_sums(&self, watch: Watch<'_>) -> Result<(), EditError> {
+        for (index, source) in self.sources.iter().enumerate().filter(|_| self.has_sum) {
+            let has_new = |stored: &StoredTensor<'_>| stored.source == index && !stored.changes.is_empty();
+            let header = source.check_unchanged().at(&source.path)?;
+            if self.tensors.values().any(has_new) && !is_missing(&sum_at(&header)) {
+                sum_after(&header, &*source.file, watch, Verifier::verify).at(&source.path)?;
+            }
+        }
+        Ok(())
     }
 
     /// Saves in place if possible. Returns whether it was.
@@ -340,7 +356,7 @@ impl Plan<'_> {
 
 /// Replaces the digits in a new header by the sum of the file that it will have.
 fn embed(header: &mut [u8], file: &dyn Handle, watch: Watch<'_>) -> Result<(), EditErrorKind> {
-    let sum = sum_after(header, file, watch)?;
+    let sum = sum_after(header, file, watch, Verifier::finish)?;
     *digits(header, sum.at)? = sum.digits();
     Ok(())
 }
@@ -350,6 +366,11 @@ fn sum_at(header: &[u8]) -> Result<u64, EditErrorKind> {
     let mut verifier = Verifier::new(Sha256::new());
     verifier.update(header);
     verifier.finish().map(|sum| sum.at).map_err(|error| FileErrorKind::Format(error).into())
+}
+
+fn is_missing(sum: &Result<u64, EditErrorKind>) -> bool {
+    let Err(EditErrorKind::File(FileErrorKind::Format(error))) = sum else { return false };
+    error.kind == ErrorKind::SumMissing
 }
 
 fn digits(header: &mut [u8], at: u64) -> Result<&mut [u8; 64], EditErrorKind> {

@@ -10,6 +10,7 @@ use crate::undo;
 use core::fmt;
 #[cfg(doc)]
 use embedded_safetensors::file::FileErrorKind;
+use embedded_safetensors::integrity::Verifier;
 use embedded_safetensors::write::{FilePlan, FileSpec, PlannedContent, SpecError, SpecPart, TensorSpec};
 use embedded_safetensors::{Dtype, file::shared::parts, values::Native};
 use std::collections::HashMap;
@@ -293,7 +294,7 @@ impl<'a> FileWriter<'a> {
     /// Replaces the zeros in the header by the sum of the file, whose tensors are complete.
     pub(crate) fn embed_sum(&mut self, watch: Watch<'_>) -> Result<(), EditError> {
         let embedded = self.flush().and_then(|()| {
-            let sum = sum_after(&[], self.file.get_ref().handle(), watch)?;
+            let sum = sum_after(&[], self.file.get_ref().handle(), watch, Verifier::finish)?;
             self.write_at(sum.at, &sum.digits())
         });
         embedded.map_err(|kind| self.error(kind))

@@ -3,15 +3,10 @@
 use crate::arguments::Text;
 use crate::error::Failure;
 use crate::index::Selection;
-use crate::parallel::{PIECE, signals};
 use crate::spec::TensorSpec;
-use embedded_safetensors::FileModel;
-use embedded_safetensors::file::FileErrorKind;
-use embedded_safetensors::file::shared::read_up_to;
-use embedded_safetensors::integrity::{KEY, Sha256, Verifier};
 use pyo3::prelude::*;
 use safetensors_files::{ModelEditor, NewBytes};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Overwrites a tensor, or what an index selects of it, in place.
 ///
@@ -45,25 +40,5 @@ pub fn set_tensor(
         }
     }
     editor.set_in_place_only();
-    py.detach(|| {
-        if editor.metadata().any(|(key, _)| key == KEY) {
-            check_sum(&filename)?;
-        }
-        Ok(editor.save(&filename).map(drop)?)
-    })
-}
-
-/// Checks that a file has the sum that is in it: a new sum would hide old damage.
-fn check_sum(path: &Path) -> Result<(), Failure> {
-    let (model, mut verifier, check) = (FileModel::open(path)?, Verifier::new(Sha256::new()), signals());
-    let (mut piece, mut at) = (vec![0; PIECE], 0);
-    loop {
-        let read = read_up_to(&mut &model, at, &mut piece);
-        match read.map_err(|error| FileErrorKind::system("read", error).of(path))? {
-            0 => return Ok(verifier.verify().map_err(|error| FileErrorKind::Format(error).of(path))?),
-            len => verifier.update(&piece[..len]),
-        }
-        at += PIECE as u64;
-        check()?;
-    }
+    Ok(py.detach(|| editor.save(&filename).map(drop))?)
 }
