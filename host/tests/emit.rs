@@ -240,15 +240,17 @@ fn c_requests_are_those_of_the_model() {
 }
 
 #[test]
-fn the_page_of_c_compiles_with_the_requests() {
-    let (_, page) = include_str!("../../docs/src/c.md")
-        .split_once("## The table from the model file\n")
-        .expect("the section");
-    let program = page.split_once("```c\n").expect("a program").1.split_once("```").expect("its end").0;
+fn programs_of_the_page_of_c_compile() {
     let place = Place::new();
-    place.put("model.safetensors", &page_model()).put("main.c", program.as_bytes());
+    place.put("model.safetensors", &page_model());
     place.run(["emit", "--prefix", "net", "-o", "net.h", "model.safetensors"]).is(0, "", "");
-    with_library_header(&place, &["-c", "main.c"], |_| ());
+    let programs = include_str!("../../docs/src/c.md").split("```c\n").skip(1);
+    let programs: Vec<&str> = programs.filter_map(|rest| rest.split("```").next()).collect();
+    assert!(programs.iter().any(|program| program.contains("NET_REQUESTS")), "the header is used");
+    for program in programs {
+        place.put("main.c", program.as_bytes());
+        with_library_header(&place, &["-c", "main.c"], |_| ());
+    }
 }
 
 #[test]

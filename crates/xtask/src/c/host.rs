@@ -4,7 +4,6 @@
 
 use super::{PANIC_FREE, UNWANTED, WARNINGS, directory};
 use crate::elf::Elf;
-use crate::model::ModelFile;
 use crate::process::Run;
 use crate::report::{Outcome, Tally};
 use crate::toolchain::{Toolchain, command, own_cargo};
@@ -52,7 +51,6 @@ add_subdirectory(@ safetensors)
 
 pub fn test() -> Outcome {
     let (mut tally, library) = (Tally::default(), library()?);
-    tally.check("the examples of the guide compile", examples_of_the_guide());
     let mut builds = Vec::new();
     for (compiler, flags) in BUILDS {
         builds.extend(flags.iter().map(|flags| Build::new(compiler, flags, &library)));
@@ -90,26 +88,6 @@ fn library() -> Result<PathBuf, String> {
     let cargo = own_cargo().dir(&directory()).env("CARGO_TARGET_DIR", output("cargo"));
     cargo.words("build").words(PANIC_FREE).capture()?;
     Ok(output("cargo/release/libsafetensors.a"))
-}
-
-/// Compiles each block of C in the guide's page, with the header that the command emits.
-fn examples_of_the_guide() -> Result<(), String> {
-    let page = workspace::text(&workspace::root().join("docs/src/c.md"))?;
-    // The model of the page's transcripts.
-    let model = ModelFile::default().with("fc1.bias", "U8", "[4]", [0; 4]);
-    let model = model.with("fc1.weight", "U8", "[2,4]", [0; 8]);
-    let [file, block] = ["model.safetensors", "page.c"].map(output);
-    workspace::write(&file, &model.bytes())?;
-    let emit = Run::new(command()?).args(["emit", "--prefix", "net", "--force", "-o"]);
-    emit.args([output("net.h"), file]).capture()?;
-    let blocks: Vec<&str> =
-        page.split("```c\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
-    for text in &blocks {
-        workspace::write(&block, text.as_bytes())?;
-        let compiler = Run::new("gcc").args(WARNINGS).args(["-std=c99", "-fsyntax-only", "-I"]);
-        compiler.args([&source("include"), &block]).capture()?;
-    }
-    if blocks.is_empty() { Err("the page has none".to_owned()) } else { Ok(()) }
 }
 
 /// How programs are built.
