@@ -54,20 +54,6 @@ fn every_command_reports_a_bad_server_in_one_sentence() {
     }
 }
 
-/// The table of the library's tests has all that a server may do.
-#[test]
-fn a_server_that_hangs_once_is_asked_again() {
-    let model = File::of(sound());
-    let server = Server::new(move |request, wire| match request.number {
-        0 => wire.hang(),
-        _ => part(&model, request).send(wire),
-    });
-    let (place, url) = (Place::new(), server.url("/m"));
-    let checked = run(&place, &["check", "--server-timeout", "1", &url], &[]);
-    checked.is(0, &format!("{url}: ok, 2 tensors, 118 bytes\n"), "");
-    assert_eq!(server.requests().len(), 2);
-}
-
 /// The header arrives, the connection is lost in the middle of the data, and then the server has a failure.
 #[test]
 fn a_dropped_connection_leaves_nothing() {
