@@ -67,27 +67,3 @@ impl<'w, W: Write> Nested<'w, W> {
         if self.has_begun { Ok(()) } else { write!(self.out, "[]") }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::{Layout, Nested};
-
-    fn nested(dims: &[u64], layout: Layout) -> String {
-        let mut out = Vec::new();
-        let mut nested = Nested::new(&mut out, layout, dims);
-        (0..dims.iter().product::<u64>())
-            .for_each(|index| nested.element(&index.to_string()).expect("writing to a Vec"));
-        nested.finish().expect("writing to a Vec");
-        String::from_utf8(out).expect("UTF-8")
-    }
-
-    #[test]
-    fn as_numpy_prints_it() {
-        assert_eq!(nested(&[], Layout::Lines), "0");
-        assert_eq!(nested(&[3], Layout::Lines), "[0, 1, 2]");
-        assert_eq!(nested(&[2, 2], Layout::Lines), "[[0, 1],\n [2, 3]]");
-        assert_eq!(nested(&[2, 1, 2], Layout::Lines), "[[[0, 1]],\n\n [[2, 3]]]");
-        assert_eq!(nested(&[2, 0], Layout::Lines), "[]");
-        assert_eq!(nested(&[2, 1, 2], Layout::Line), "[[[0,1]],[[2,3]]]");
-    }
-}

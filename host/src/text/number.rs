@@ -29,13 +29,7 @@ pub fn number(text: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{address, digits, hex};
-
-    #[test]
-    fn bytes_have_two_digits() {
-        let bytes: Vec<u8> = (0..=255).collect();
-        assert_eq!(digits(&bytes), bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>());
-    }
+    use super::{address, hex};
 
     #[test]
     fn addresses_are_read_as_they_are_written() {
