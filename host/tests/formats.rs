@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use std::fs;
 
 /// The JSON in a file.
-fn json_of(place: &Place, name: &str) -> Value {
+pub fn json_of(place: &Place, name: &str) -> Value {
     serde_json::from_slice(&place.read(name)).expect("JSON")
 }
 

@@ -1,6 +1,7 @@
 //! `safetensors convert` with many inputs: one model, one file each, names, dry runs and manifests.
 #![cfg(unix)]
 
+use crate::formats::json_of;
 use crate::numpy::{Entry, plain, zip};
 use crate::support::{Place, convert, model, sound, sum, text};
 use serde_json::{Value, json};
@@ -250,11 +251,6 @@ fn a_dry_run_shows_what_would_be_written() {
     assert_eq!(place.names(".").len(), before.len() + 1);
 }
 
-/// The manifest in a file.
-fn read_manifest(place: &Place, name: &str) -> Value {
-    serde_json::from_slice(&place.read(name)).expect("JSON")
-}
-
 #[test]
 fn a_manifest_says_what_came_from_where() {
     let place = place();
@@ -262,7 +258,7 @@ fn a_manifest_says_what_came_from_where() {
     let options = ["--to", "F16", "--only", "w", "--rename", "w=v"];
     let run = convert(&place, &[&arguments[..], &options].concat());
     assert_eq!(run.code, Some(0), "{run:?}");
-    let manifest = read_manifest(&place, "o.json");
+    let manifest = json_of(&place, "o.json");
     let len = |name: &str| place.read(name).len();
     let [output] = &manifest["outputs"].as_array().expect("outputs")[..] else { panic!("{manifest}") };
     assert_eq!((&output["file"], &output["bytes"]), (&json!("o.safetensors"), &json!(len("o.safetensors"))));
@@ -295,7 +291,7 @@ fn a_manifest_says_what_came_from_where() {
     let each = ["encoder.npz", "decoder.npz", "bad.npz", "--each", "-o", "out", "--manifest", "all.json"];
     place.put("bad.npz", b"PK");
     assert_eq!(convert(&place, &each).code, Some(1));
-    let manifest = read_manifest(&place, "all.json");
+    let manifest = json_of(&place, "all.json");
     let file = |at: usize| &manifest["outputs"][at]["file"];
     assert_eq!([file(0), file(1)], ["out/encoder.safetensors", "out/decoder.safetensors"]);
     assert!(file(2).is_null());
@@ -308,7 +304,7 @@ fn a_manifest_names_shards() {
     place.done(["split", "m.safetensors", "-o", "s", "--max-size", "3"]);
     let run = convert(&place, &["encoder.npz", "s", "o.safetensors", "--manifest", "o.json"]);
     assert_eq!(run.code, Some(0), "{run:?}");
-    let manifest = read_manifest(&place, "o.json");
+    let manifest = json_of(&place, "o.json");
     let output = &manifest["outputs"][0];
     let file_of = |index: usize| {
         let number = output["tensors"][index]["input"].as_u64().expect("a number");

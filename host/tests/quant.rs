@@ -1,7 +1,7 @@
 //! `safetensors quant`: the new tensors, and what it cannot rewrite.
 #![cfg(unix)]
 
-use crate::support::{Place, model};
+use crate::support::Place;
 
 const INPUTS: usize = 64;
 const OUTPUTS: usize = 16;
@@ -74,19 +74,10 @@ fn scales() -> Vec<u8> {
     (0..GROUPS).flat_map(|group| (0..OUTPUTS).flat_map(move |out| scale(out, group).to_le_bytes())).collect()
 }
 
-fn put(place: &Place, tensors: &[Tensor]) {
-    put_as(place, "m", tensors);
-}
-
-fn put_as(place: &Place, name: &str, tensors: &[Tensor]) {
-    let rows = tensors.iter().map(|(name, dtype, dims, bytes)| (*name, *dtype, &dims[..], bytes.clone()));
-    place.put(name, &model(r#"{"by":"hand"}"#, &rows.collect::<Vec<_>>()));
-}
-
 /// A layer as GPTQ writes it, and another tensor of this length.
 pub fn put_layer(place: &Place, name: &str, len: usize) {
     let other = ("other", "U8", dims([len]), vec![7; len]);
-    put_as(place, name, &[gptq(1), vec![other]].concat());
+    place.put_model(name, &[gptq(1), vec![other]].concat());
 }
 
 /// The bytes of a tensor, by another command.
@@ -105,7 +96,7 @@ fn layers_become_rows_of_outputs() {
             (tensors[2].1, tensors[2].3) = ("F32", wide);
         }
         let place = Place::new();
-        put(&place, &tensors);
+        place.put_model("m", &tensors);
         let run = place.run(["quant", "m", "--from", from, "-o", "out"]);
         assert_eq!((run.code, run.err.as_str()), (Some(0), ""), "{run:?}");
         let row = "  \"l.weight\"    16       64     32  stored\n";
@@ -137,7 +128,7 @@ fn usual_zero_points_are_left_out() {
     let place = Place::new();
     let mut tensors = gptq(1);
     tensors[1].3 = vec![0x77; tensors[1].3.len()];
-    put(&place, &tensors);
+    place.put_model("m", &tensors);
     let run = place.run(["quant", "m", "--from", "gptq", "-o", "out", "--json"]);
     assert_eq!((run.code, run.err.as_str()), (Some(0), ""), "{run:?}");
     let rewritten =
@@ -177,14 +168,14 @@ fn the_other_format_of_gptq_is_suggested() {
         ("gptq", [0x98, 0x88], String::new()),
     ] {
         let place = Place::new();
-        put(&place, &[with_zeros(first, zeros[0]), with_zeros(second, zeros[1])].concat());
+        place.put_model("m", &[with_zeros(first, zeros[0]), with_zeros(second, zeros[1])].concat());
         let run = place.run(["quant", "m", "--from", from, "-o", "out"]);
         assert_eq!((run.code, run.err), (Some(0), expected), "{from} {zeros:?}");
     }
     let place = Place::new();
     let mut outputs = awq();
     outputs[1].3.fill(0x77);
-    put(&place, &outputs);
+    place.put_model("m", &outputs);
     assert_eq!(place.run(["quant", "m", "--from", "awq", "-o", "out"]).err, "");
 }
 
@@ -202,7 +193,7 @@ fn large_layers_are_rewritten_in_bands() {
         ("l.scales", "F16", dims([8, outputs]), vec![1; outputs * 16]),
     ];
     let place = Place::new();
-    put(&place, &tensors);
+    place.put_model("m", &tensors);
     assert_eq!(place.run(["quant", "m", "--from", "gptq", "-o", "out"]).code, Some(0));
     let weights = bytes(&place, "l.weight");
     let (rows, rest) = weights.as_chunks::<4>();
@@ -260,12 +251,12 @@ fn what_cannot_be_rewritten_is_one_sentence() {
         (outputs, &format!("tensor \"l.qweight\": has the shape [8, 12], but {bits} need [8, 8]: {shape}")),
     ] {
         let place = Place::new();
-        put(&place, &tensors);
+        place.put_model("m", &tensors);
         place.refuses("quant m --from gptq -o out", 2, &format!("m: {sentence}"));
         assert!(!place.path("out").exists());
     }
     let place = Place::new();
-    put(&place, &gptq(1));
+    place.put_model("m", &gptq(1));
     let sentence = format!("tensor \"l.scales\": has the shape [2, 16], but {bits} need [2, 128]: {shape}");
     place.refuses("quant m --from awq -o out", 2, &format!("m: {sentence}"));
 }

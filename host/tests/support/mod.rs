@@ -143,8 +143,8 @@ impl Place {
     }
 
     /// Puts a model of these tensors, with metadata, into a file.
-    pub fn put_model(&self, name: &str, tensors: &[Contents]) {
-        let rows = tensors.iter().map(|row| (&*row.0, row.1, &row.2[..], row.3.clone()));
+    pub fn put_model<N: AsRef<str>>(&self, name: &str, tensors: &[(N, &str, Vec<u64>, Vec<u8>)]) {
+        let rows = tensors.iter().map(|row| (row.0.as_ref(), row.1, &row.2[..], row.3.clone()));
         self.put(name, &model(r#"{"by":"hand"}"#, &rows.collect::<Vec<_>>()));
     }
 
