@@ -6,20 +6,27 @@ use std::io::Read;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// `script` runs a program on a terminal of its own.
-fn on_a_terminal(place: &Place, command: &str, variable: (&str, &str)) -> Child {
-    let command = format!("{} {command}", env!("CARGO_BIN_EXE_safetensors"));
+/// `script` runs the command on a terminal of its own, with so many columns.
+fn start(place: &Place, columns: usize, command: &str, variable: (&str, &str)) -> Child {
+    let command = format!("stty rows 24 cols {columns}; {} {command}", env!("CARGO_BIN_EXE_safetensors"));
     let mut script = Command::new("script");
     script.args(["-qefc", &command, "/dev/null"]).current_dir(place.path("."));
-    script.env_remove("NO_COLOR").env("TERM", "xterm").env(variable.0, variable.1);
-    script.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().expect("the program `script`")
+    script.env_remove("NO_COLOR").env_remove("COLUMNS").env("TERM", "xterm").env("LC_ALL", "C.UTF-8");
+    script.env(variable.0, variable.1).stdin(Stdio::null()).stdout(Stdio::piped());
+    script.spawn().expect("the program `script`")
+}
+
+/// What the command prints there.
+fn on_a_terminal(place: &Place, columns: usize, command: &str, variable: (&str, &str)) -> String {
+    let output = start(place, columns, command, variable).wait_with_output().expect("it ends");
+    String::from_utf8(output.stdout).expect("text").replace('\r', "")
 }
 
 #[test]
 fn a_progress_bar_appears_on_terminals() {
     let (place, part) = (Place::new(), "B of 68.72 GB, ");
     place.put_sparse("large", 64 << 30);
-    let mut child = on_a_terminal(&place, "hash large", ("LC_ALL", "C"));
+    let mut child = start(&place, 80, "hash large", ("LC_ALL", "C"));
     let started = Instant::now();
     let mut screen = child.stdout.take().expect("a pipe");
     let (mut shown, mut piece) = (String::new(), [0; 4096]);
@@ -59,10 +66,7 @@ fn colours_respect_terminal_settings() {
         ("lint m", green, "note[metadata.format]"),
         ("scan evil", red, "not allowed"),
     ] {
-        let on_terminal = |variable| {
-            let child = on_a_terminal(&place, &format!("{command} || true"), variable);
-            String::from_utf8(child.wait_with_output().expect("it ends").stdout).expect("text")
-        };
+        let on_terminal = |variable| on_a_terminal(&place, 80, command, variable);
         let coloured = on_terminal(("LC_ALL", "C"));
         assert!(coloured.contains(&format!("{colour}{word}\u{1b}[0m")), "{command}: {coloured}");
         for variable in [("NO_COLOR", "1"), ("TERM", "dumb")] {
@@ -72,19 +76,9 @@ fn colours_respect_terminal_settings() {
     }
 }
 
-/// The output of a command on a terminal of so many columns.
+/// The same without colours.
 fn on_columns(place: &Place, columns: usize, command: &str) -> String {
-    let program = env!("CARGO_BIN_EXE_safetensors");
-    let mut script = Command::new("script");
-    script.args(["-qefc", &format!("stty rows 24 cols {columns}; {program} {command}"), "/dev/null"]);
-    script
-        .current_dir(place.path("."))
-        .env_remove("COLUMNS")
-        .env("NO_COLOR", "1")
-        .env("LC_ALL", "C.UTF-8")
-        .stdin(Stdio::null());
-    let output = script.output().expect("the program `script`");
-    String::from_utf8(output.stdout).expect("text").replace('\r', "")
+    on_a_terminal(place, columns, command, ("NO_COLOR", "1"))
 }
 
 /// Names differ where a cut in the middle would make them alike.
@@ -177,11 +171,7 @@ fn carets_stand_below_the_error_in_80_columns() {
     let entries =
         ["first", "second", "third"].map(|name| entry(name, if name == "second" { "U9" } else { "U8" }));
     place.put("m", &file(format!("{{{}}}", entries.join(",")), b""));
-    let mut script = Command::new("script");
-    let command = format!("stty rows 24 cols 80; {} check m", env!("CARGO_BIN_EXE_safetensors"));
-    script.args(["-qfc", &command, "/dev/null"]).current_dir(place.path(".")).env("NO_COLOR", "1");
-    let out = script.stdin(Stdio::null()).output().expect("the program `script`").stdout;
-    let out = String::from_utf8(out).expect("text");
+    let out = on_columns(&place, 80, "check m");
     let lines: Vec<&str> = out.lines().map(str::trim_end).collect();
     assert_eq!(lines[2].find('^'), lines[1].find("\"U9\"").map(|at| at - "…".len() + 1), "{out}");
     assert!(lines[1..].iter().all(|line| line.chars().count() <= 80), "{out}");
@@ -192,8 +182,7 @@ fn bytes_are_not_printed_on_a_terminal() {
     let place = Place::new();
     place.put("m", &sound());
     for command in ["pack m -o -", "slice m a= -o -", "cat m a --format raw"] {
-        let child = on_a_terminal(&place, &format!("{command} || true"), ("NO_COLOR", "1"));
-        let out = String::from_utf8(child.wait_with_output().expect("it ends").stdout).expect("text");
+        let out = on_columns(&place, 80, command);
         assert!(out.contains("refusing to print bytes to a terminal"), "{command}: {out}");
     }
 }
