@@ -4,7 +4,7 @@ use crate::generate::{self, GENERATED};
 use crate::machine::Need;
 use crate::process::Run;
 use crate::report::{Outcome, Report};
-use crate::stages::{self, STAGES, Stage, Tier};
+use crate::stages::{self, FULL, QUICK, Stage, stages};
 use crate::toolchain::own_cargo;
 use crate::{boards, demo, fuzz, measure, minilm, python, release};
 use std::process::ExitCode;
@@ -112,28 +112,26 @@ fn test(words: &[&str]) -> Result<ExitCode, String> {
 }
 
 fn list() -> ExitCode {
-    for (tier, heading) in [(Tier::Quick, "cargo xtask test"), (Tier::Full, "cargo xtask test --full: also")]
-    {
-        println!("{heading}");
-        let stages = STAGES.iter().filter(|stage| stage.tier == tier);
-        stages.for_each(|stage| println!("  {:12}{}", stage.name, stage.about));
+    for (heading, stages) in [("", &QUICK[..]), (" --full: also", &FULL)] {
+        println!("cargo xtask test{heading}");
+        stages.iter().for_each(|stage| println!("  {:12}{}", stage.name, stage.about));
     }
     ExitCode::SUCCESS
 }
 
-/// Returns the named stages in the order of the list; those of the tier if none is named.
+/// Returns the named stages in the order of the list; the quick ones if none is named.
 fn chosen(words: &[&str]) -> Result<Vec<&'static Stage>, String> {
-    let is_chosen = |stage: &&Stage| match words {
-        [] => stage.tier == Tier::Quick,
-        ["--full"] => true,
-        names => names.contains(&stage.name),
-    };
-    match words.iter().find(|word| STAGES.iter().all(|stage| stage.name != **word)) {
-        Some(word) if word.starts_with('-') && words != ["--full"] => Err(unexpected(words)),
-        Some(word) if words != ["--full"] => {
+    match words {
+        [] => return Ok(QUICK.iter().collect()),
+        ["--full"] => return Ok(stages().collect()),
+        _ => {}
+    }
+    match words.iter().find(|word| stages().all(|stage| stage.name != **word)) {
+        Some(word) if word.starts_with('-') => Err(unexpected(words)),
+        Some(word) => {
             Err(format!("{USAGE}there is no stage \"{word}\"; `cargo xtask test --list` lists them"))
         }
-        _ => Ok(STAGES.iter().filter(is_chosen).collect()),
+        None => Ok(stages().filter(|stage| words.contains(&stage.name)).collect()),
     }
 }
 
@@ -198,7 +196,7 @@ mod tests {
     use super::{COMMANDS, Run, run};
     use crate::generate::GENERATED;
     use crate::python;
-    use crate::stages::STAGES;
+    use crate::stages::stages;
 
     #[test]
     fn unknown_words_end_in_one_sentence() {
@@ -232,7 +230,7 @@ mod tests {
             names.iter().for_each(|name| assert!(known.contains(name), "{pattern}: {name}"));
         };
         named("cargo xtask [a-z]+", &COMMANDS.map(|command| command.0), 20);
-        named("cargo xtask test [a-z][a-z0-9-]+", &STAGES.map(|stage| stage.name), 1);
+        named("cargo xtask test [a-z][a-z0-9-]+", &stages().map(|stage| stage.name).collect::<Vec<_>>(), 1);
         named("cargo xtask oracle [a-z]+", &python::ORACLES.split(" | ").collect::<Vec<_>>(), 1);
         named("cargo xtask generate [a-z][a-z0-9-]+", &GENERATED.map(|one| one.name), 1);
     }

@@ -7,20 +7,10 @@ use crate::report::{Outcome, Tally};
 use crate::toolchain::{BARE_TARGETS, own_cargo};
 use crate::{boards, c, linking, lint, measure, python, release};
 
-/// When a stage runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tier {
-    /// With every change, in minutes.
-    Quick,
-    /// With `--full`, after the quick ones: what else guards a promise.
-    Full,
-}
-
 /// A stage: a name, a line about it, what it needs, and its steps.
 pub struct Stage {
     pub name: &'static str,
     pub about: &'static str,
-    pub tier: Tier,
     needs: &'static [Need],
     steps: &'static [Step],
 }
@@ -103,48 +93,46 @@ const NOT_EMULATED: &str =
 const OF_BYTES: &str = "asynch:: conformance:: elements:: faults::custom index:: integrity:: quant:: \
     reading:: receiver:: slicing:: values:: view:: writing::";
 
-use Tier::{Full, Quick};
-
 const fn stage(
-    tier: Tier,
     name: &'static str,
     about: &'static str,
     needs: &'static [Need],
     steps: &'static [Step],
 ) -> Stage {
-    Stage { name, about, tier, needs, steps }
+    Stage { name, about, needs, steps }
 }
 
 /// Sets up what a stage needs.
 pub fn set_up(name: &str) -> Result<(), String> {
-    STAGES.iter().filter(|stage| stage.name == name).try_for_each(Stage::set_up)
+    stages().filter(|stage| stage.name == name).try_for_each(Stage::set_up)
 }
 
-/// The stages in the order in which they run.
-pub const STAGES: [Stage; 20] = [
+/// Returns all stages in the order in which they run.
+pub fn stages() -> impl Iterator<Item = &'static Stage> {
+    QUICK.iter().chain(&FULL)
+}
+
+/// The stages that run with every change, in minutes.
+pub const QUICK: [Stage; 6] = [
     stage(
-        Quick,
         "format",
         "every file is formatted by rustfmt",
         &[Need::Component("rustfmt", "fmt")],
         &[Call(lint::format)],
     ),
     stage(
-        Quick,
         "clippy",
         "no warnings in the workspace",
         &[Need::Component("clippy", "clippy")],
         &[Clippy("--workspace")],
     ),
     stage(
-        Quick,
         "api",
         "the documentation of six libraries builds, and their public API is what tests/api says",
         &[],
         &[Call(|| generate::check("api"))],
     ),
     stage(
-        Quick,
         "workspace",
         "unit tests of the libraries, the command and xtask; examples and transcripts of the pages",
         &[],
@@ -157,21 +145,22 @@ pub const STAGES: [Stage; 20] = [
         ],
     ),
     stage(
-        Quick,
         "no-std",
         "the suite, with the library as firmware builds it and a share of the slow cases; house rules",
         &[],
         &[Share("--package verification")],
     ),
     stage(
-        Quick,
         "targets",
         "the core with each of its features for Cortex-M3 and RISC-V",
         &[Need::Targets(&lint::CHECKED)],
         &[Call(lint::features_of_core)],
     ),
+];
+
+/// The stages that also run with `--full`: what else guards a promise.
+pub const FULL: [Stage; 14] = [
     stage(
-        Full,
         "lints",
         "no warnings with other features, in firmware, in C and in Python's extension; licences and sources",
         &[Need::Component("clippy", "clippy"), Need::CargoProgram("cargo-deny", "cargo-deny@0.20.2")],
@@ -186,14 +175,12 @@ pub const STAGES: [Stage; 20] = [
         ],
     ),
     stage(
-        Full,
         "ports",
         "the libraries on Windows, macOS and other microcontrollers, and with the oldest Rust",
         &[Need::Targets(&lint::PORTS), Need::Rust(lint::OLDEST)],
         &[Call(lint::ports)],
     ),
     stage(
-        Full,
         "std",
         "the entire suite, optimised: with `std` beside the reference, and as firmware builds it",
         &[],
@@ -203,7 +190,6 @@ pub const STAGES: [Stage; 20] = [
         ],
     ),
     stage(
-        Full,
         "machines",
         "the entire suite with 32-bit pointers, and a share of it big-endian and in WebAssembly",
         &[
@@ -226,7 +212,6 @@ pub const STAGES: [Stage; 20] = [
         ],
     ),
     stage(
-        Full,
         "command",
         "the command: its memory, and `fit` and `flash` with probe-rs",
         &[],
@@ -240,7 +225,6 @@ pub const STAGES: [Stage; 20] = [
         ],
     ),
     stage(
-        Full,
         "prove",
         "firmware links without the panic symbol; the scanner beside a second grammar; theorems about the layout; \
          interrupted updates of models",
@@ -252,56 +236,48 @@ pub const STAGES: [Stage; 20] = [
         ],
     ),
     stage(
-        Full,
         "costs",
         "limits of flash, RAM, stack and instructions; the page with the figures",
         &[Need::Program("valgrind", "valgrind"), Need::Group(&c::BOARDS)],
         &[Call(|| measure::costs(false))],
     ),
     stage(
-        Full,
         "boards",
         "every board behaves as its manifest says: digits, vectors, bad storage, wrong models, updates with faults",
         &[Need::Boards],
         &[Call(boards::all)],
     ),
     stage(
-        Full,
         "c",
         "the C API with sanitizers, all standards, 32-bit pointers, CMake and on boards",
         &c::NEEDS,
         &[Call(c::all)],
     ),
     stage(
-        Full,
         "python",
         "the Python package, and what it and the command must agree with",
         &python::NEEDS,
         &[Call(|| python::pytest("main"))],
     ),
     stage(
-        Full,
         "torch",
         "files of PyTorch, scanners of pickles, and the reference's own Python tests",
         &[Need::Python("torch")],
         &[Call(|| python::pytest("torch"))],
     ),
     stage(
-        Full,
         "tensorflow",
         "checkpoints of TensorFlow, and its arrays",
         &[Need::Python("tensorflow")],
         &[Call(|| python::pytest("tensorflow"))],
     ),
     stage(
-        Full,
         "generated",
         "committed files are what their generators write",
         &[Need::Python("main")],
         &[Call(generate::check_all)],
     ),
     stage(
-        Full,
         "packages",
         "users' projects build from the packages of the crates; the links of the guide lead somewhere",
         release::NEEDS,
