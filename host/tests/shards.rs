@@ -89,7 +89,9 @@ fn a_wrong_index_is_invalid() {
         (r#""a":1"#, "5", "not an index, at line 1"),
     ] {
         let place = place(map, total_size);
-        place.run(["cat", "--format", "raw", "m", "b"]).fails(1, &format!("{INDEX}: {sentence}"));
+        let run = place.run(["cat", "--format", "raw", "m", "b"]);
+        run.fails(1, &format!("{INDEX}: {sentence}"));
+        place.run(["check", INDEX]).is(1, &run.err, "");
         let json = place.run(["cat", "--json", "m", "b"]).json();
         assert_eq!([&json["error"], &json["file"]], ["shards", INDEX]);
     }
