@@ -168,14 +168,11 @@ fn dtypes_have_different_colours() {
 #[test]
 fn the_map_shows_all_dtypes_of_neighbours() {
     let place = Place::new();
-    let (mut entries, mut at) = (Vec::new(), 0);
-    for index in 0..6000 {
+    let rows = (0..6000).map(|index| {
         let (dtype, bytes) = [("F32", 64), ("BF16", 32), ("F16", 32)][index % 3];
-        let range = [at, at + bytes];
-        entries.push(format!(r#""t{index}":{{"dtype":"{dtype}","shape":[16],"data_offsets":{range:?}}}"#));
-        at += bytes;
-    }
-    place.put("m", &file(format!("{{{}}}", entries.join(",")), &vec![0; at]));
+        (format!("t{index}"), dtype, vec![16], vec![0; bytes])
+    });
+    place.put_model("m", &rows.collect::<Vec<_>>());
     let page = page(&place, "m", 0);
     let (_, map) = page.split_once("<svg class=map").expect("a map");
     let (map, _) = map.split_once("</svg>").expect("a map");

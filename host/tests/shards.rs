@@ -1,7 +1,7 @@
 //! Sharded models, opened by their index or directory.
 #![cfg(unix)]
 
-use crate::support::{Place, file, tensor};
+use crate::support::{Place, file, many, tensor};
 
 /// A directory `m` with `a` in one shard and `b` in another, and this index.
 fn place(map: &str, total_size: &str) -> Place {
@@ -50,12 +50,8 @@ fn as_published_is_about_each_shard() {
 #[test]
 fn too_many_shards_report_the_limit() {
     let place = Place::new();
-    let map: Vec<String> = (0..40).map(|at| format!("\"t{at}\":\"{at}.safetensors\"")).collect();
-    for at in 0..40 {
-        let shard = file(format!("{{{}}}", tensor(&format!("t{at}"), 0, 1)), b"x");
-        place.put(format!("m/{at}.safetensors"), &shard);
-    }
-    place.put(INDEX, format!("{{\"weight_map\":{{{}}}}}", map.join(",")).as_bytes());
+    place.put("whole", &many("t", 40));
+    place.done(["split", "whole", "-o", "m", "--max-size", "1"]);
     let run = place.shell("ulimit -n 24; exec \"$0\" inspect m");
     let open = run.err.strip_prefix(&format!("{INDEX}: only ")).and_then(|rest| rest.split(' ').next());
     let open: u32 = open.and_then(|open| open.parse().ok()).expect("a number");

@@ -11,11 +11,8 @@ const INDEX: &str = "model.safetensors.index.json";
 /// Six tensors of 100 bytes.
 fn place() -> Place {
     let place = Place::new();
-    let members = (0..6).map(|index| tensor(&format!("t{index}"), 100 * index, 100 * (index + 1)));
-    let members: Vec<String> = members.collect();
-    let header = format!(r#"{{"__metadata__":{{"format":"pt"}},{}}}"#, members.join(","));
-    let data: Vec<u8> = (0..600_u16).map(|byte| byte.to_le_bytes()[0]).collect();
-    place.put("m", &file(header, &data));
+    let rows = [0, 1, 2, 3, 4, 5].map(|at| (format!("t{at}"), "U8", vec![100], vec![at; 100]));
+    place.put_model("m", &rows);
     place
 }
 
@@ -28,7 +25,7 @@ fn a_model_becomes_shards_and_an_index() {
     assert!(checked.out.lines().count() == 4 && checked.out.contains(&line), "{}", checked.out);
     assert_eq!(
         place.done(["inspect", "--json", "s/model-00002-of-00003.safetensors"]).json()["metadata"],
-        json!({"format": "pt"})
+        json!({"by": "hand"})
     );
     let whole = place.done(["inspect", "--json", "s"]).json();
     assert_eq!((&whole["tensors"]["t3"]["shard"], &whole["parameters"]), (&json!(2), &json!(600)));

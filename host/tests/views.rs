@@ -5,29 +5,16 @@ use crate::support::{Place, file, tensor};
 use serde_json::json;
 
 /// Twelve layers, so that `10` comes after `2`; a tensor with the name of a group; a name without dots.
-fn model() -> Vec<u8> {
-    let (mut entries, mut at) = (Vec::new(), 0);
-    for layer in 0..12 {
-        entries.push(tensor(&format!("h.{layer}.w"), at, at + 10 + layer));
-        at += 10 + layer;
-    }
-    for (name, dtype, len) in
-        [("h.3", "F32", 8), ("bias", "F16", 2), ("a.b.c.d", "U8", 1), ("a.b.c.e", "U8", 1)]
-    {
-        let elements = len
-            / [("F32", 4), ("F16", 2)].iter().find(|(name, _)| *name == dtype).map_or(1, |(_, width)| *width);
-        let range = format!("[{at},{}]", at + len);
-        entries
-            .push(format!(r#""{name}":{{"dtype":"{dtype}","shape":[{elements}],"data_offsets":{range}}}"#));
-        at += len;
-    }
-    let metadata = r#""__metadata__":{"format":"pt","long":""#.to_owned() + &"v".repeat(200) + "\"}";
-    file(format!("{{{metadata},{}}}", entries.join(",")), &vec![0; usize::try_from(at).expect("short")])
-}
-
 fn place() -> Place {
+    let layers = (0..12).map(|layer| (format!("h.{layer}.w"), "U8", 10 + layer, 10 + layer));
+    let others =
+        [("h.3", "F32", 2, 8), ("bias", "F16", 1, 2), ("a.b.c.d", "U8", 1, 1), ("a.b.c.e", "U8", 1, 1)];
+    let others = others.map(|(name, dtype, elements, len)| (name.to_owned(), dtype, elements, len));
+    let rows = layers.chain(others).map(|(name, dtype, elements, len)| {
+        (name, dtype, vec![elements], vec![0; usize::try_from(len).expect("short")])
+    });
     let place = Place::new();
-    place.put("m", &model());
+    place.put_model("m", &rows.collect::<Vec<_>>());
     place.done(["split", "m", "-o", "parts", "--max-size", "100"]);
     place
 }
