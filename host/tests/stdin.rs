@@ -54,18 +54,15 @@ fn a_partly_read_file_continues_from_there() {
     place.run_redirected(["check", "-"], input).is(0, "-: ok, 2 tensors, 118 bytes\n", "");
 }
 
+/// A directory, and a file that is open for writing only.
 #[test]
-fn a_directory_is_an_error() {
+fn what_cannot_be_read_is_an_error() {
     let place = Place::new();
-    let directory = File::open(place.path(".")).expect("the directory");
-    place.run_redirected(["check", "-"], directory).is(2, "", "-: cannot be read: is a directory\n");
-}
-
-#[test]
-fn an_input_that_is_only_written_to_cannot_be_read() {
-    let place = Place::new();
-    let output = File::create(place.path("out")).expect("a file");
-    place.run_redirected(["check", "-"], output).is(2, "", "-: cannot be read: bad file descriptor\n");
+    let (output, directory) = (File::create(place.path("out")), File::open(place.path(".")));
+    for (input, why) in [(directory, "is a directory"), (output, "bad file descriptor")] {
+        let run = place.run_redirected(["check", "-"], input.expect("it opens"));
+        run.is(2, "", &format!("-: cannot be read: {why}\n"));
+    }
 }
 
 #[test]
