@@ -226,15 +226,10 @@ fn renamed_tensors_with_the_same_bytes_are_matched_once() {
     };
     place.put("a", &rows(&["x1", "x2"])).put("b", &rows(&["y1", "y2", "y3"]));
     let json = object(&place.run(["diff", "--json", "a", "b"]));
-    let same_as = |side: &str| {
-        let list = json[side].as_array().expect("a list").iter();
-        list.map(|only| (only["name"].clone(), only["same_as"].clone())).collect::<Vec<_>>()
-    };
-    let pairs = |pairs: &[(&str, Value)]| -> Vec<(Value, Value)> {
-        pairs.iter().map(|(name, other)| (json!(name), other.clone())).collect()
-    };
-    assert_eq!(same_as("only_in_a"), pairs(&[("x1", json!("y1")), ("x2", json!("y2"))]));
-    assert_eq!(same_as("only_in_b"), pairs(&[("y1", json!("x1")), ("y2", json!("x2")), ("y3", Value::Null)]));
+    let paired = |name, other| json!({"name": name, "dtype": "U8", "shape": [2], "same_as": other});
+    assert_eq!(json["only_in_a"], json!([paired("x1", "y1"), paired("x2", "y2")]));
+    let alone = json!({"name": "y3", "dtype": "U8", "shape": [2]});
+    assert_eq!(json["only_in_b"], json!([paired("y1", "x1"), paired("y2", "x2"), alone]));
 }
 
 #[test]

@@ -56,13 +56,9 @@ fn models_are_merged_in_canonical_order() {
 #[test]
 fn standard_input_and_output_can_be_models() {
     let place = place();
-    let mut command = place.command(["pack", "-", "-o", "-"]);
-    command.stdin(std::fs::File::open(place.path("sound")).expect("a file"));
-    let output = command.output().expect("it runs");
-    let expected = place.run(["pack", "sound", "-o", "copy"]);
-    assert_eq!((output.status.code(), expected.code), (Some(0), Some(0)));
-    assert_eq!(output.stdout, place.read("copy"));
-    assert_eq!(output.stderr, b"");
+    place.done(["pack", "sound", "-o", "copy"]);
+    let copy = String::from_utf8(place.read("copy")).expect("its bytes are those of text");
+    place.run_piped(["pack", "-", "-o", "-"], &sound()).is(0, &copy, "");
 }
 
 #[test]
