@@ -248,6 +248,7 @@ fn printing() -> Vec<Vec<String>> {
         "diff --json sound sound",
         "hash --verify list",
         "pack sound -o -",
+        "cat long a",
         "completions zsh",
         "man",
     ] {
@@ -260,6 +261,7 @@ fn printing() -> Vec<Vec<String>> {
 fn closed_or_full_output_ends_the_run() {
     let place = place();
     place.put("list", place.run(["hash", "sound"]).out.as_bytes());
+    place.put("long", &support::one("U8", &[1_000_000], &[7; 1_000_000]));
     for args in printing() {
         let (reader, writer) = std::io::pipe().expect("a pipe");
         drop(reader);

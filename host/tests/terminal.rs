@@ -77,7 +77,7 @@ fn colours_respect_terminal_settings() {
 }
 
 /// The same without colours.
-fn on_columns(place: &Place, columns: usize, command: &str) -> String {
+pub fn on_columns(place: &Place, columns: usize, command: &str) -> String {
     on_a_terminal(place, columns, command, ("NO_COLOR", "1"))
 }
 
@@ -181,8 +181,10 @@ fn carets_stand_below_the_error_in_80_columns() {
 fn bytes_are_not_printed_on_a_terminal() {
     let place = Place::new();
     place.put("m", &sound());
-    for command in ["pack m -o -", "slice m a= -o -", "cat m a --format raw"] {
-        let out = on_columns(&place, 80, command);
-        assert!(out.contains("refusing to print bytes to a terminal"), "{command}: {out}");
+    let cat = ["cat m a --format raw", "cat m a --format npy", "cat m a -o - --format raw"];
+    for command in ["pack m -o -", "slice m a= -o -"].into_iter().chain(cat) {
+        let out = on_columns(&place, 80, &format!("{command} || echo $?"));
+        let refused = "safetensors: refusing to print bytes to a terminal; use --output FILE or --force\n2\n";
+        assert_eq!(out, refused, "{command}");
     }
 }
