@@ -109,16 +109,24 @@ fn force_replaces_a_model_with_another_shard_count() {
     assert_eq!(place.names("s"), [of_nobody, "model.safetensors"]);
 }
 
-/// An invalid index is removed, and no other file.
+/// An old index may be invalid, or name files that do not belong to the model.
 #[test]
-fn an_invalid_old_index_removes_no_other_files() {
-    let place = place();
-    let map = json!({"a": INDEX, "b": "thesis.txt", "c": FIRST, "d": "gone.safetensors"});
-    place.put("s/thesis.txt", b"");
-    place.put(format!("s/{INDEX}"), json!({"weight_map": map}).to_string().as_bytes());
-    let run = place.run(["split", "m", "-o", "s", "--max-size", "300", "--force"]);
-    assert_eq!(run.code, Some(0), "{run:?}");
-    assert_eq!(place.names("s"), [FIRST, SECOND, INDEX, "thesis.txt"]);
+fn only_shards_of_that_name_are_removed() {
+    let ninth = "model-00001-of-00009.safetensors";
+    for (map, removes) in [
+        (json!({"a": INDEX, "b": "thesis.txt", "c": FIRST, "d": "gone.safetensors"}), false),
+        (json!({"a": "other.safetensors", "b": ninth}), true),
+    ] {
+        let place = place();
+        for name in ["thesis.txt", "other.safetensors", ninth] {
+            place.put(format!("s/{name}"), &support::sound());
+        }
+        place.put(format!("s/{INDEX}"), json!({"weight_map": map}).to_string().as_bytes());
+        place.done(["split", "m", "-o", "s", "--max-size", "300", "--force"]);
+        let mut left = vec![FIRST, ninth, SECOND, INDEX, "other.safetensors", "thesis.txt"];
+        left.retain(|name| !removes || *name != ninth);
+        assert_eq!(place.names("s"), left);
+    }
 }
 
 /// Readers that know the name of a single-file model prefer it to an index.
@@ -236,19 +244,6 @@ fn a_kill_leaves_the_old_model_or_the_new_one() {
         let run = place.run(["join", "s", "-o", "joined", "--force"]);
         assert!(run.code == Some(0) && run.out.contains(": 4"), "{shown}: {run:?}");
     }
-}
-
-/// An old index may name files that do not belong to the model.
-#[test]
-fn only_shards_of_that_name_are_removed() {
-    let place = place();
-    let map = json!({"a": "other.safetensors", "b": "model-00001-of-00009.safetensors"});
-    place
-        .put("s/other.safetensors", &support::sound())
-        .put("s/model-00001-of-00009.safetensors", &support::sound())
-        .put("s/model.safetensors.index.json", json!({"weight_map": map}).to_string().as_bytes());
-    place.done(["split", "m", "-o", "s", "--max-size", "300", "--force"]);
-    assert_eq!(place.names("s"), [FIRST, SECOND, INDEX, "other.safetensors"]);
 }
 
 #[test]
