@@ -1,11 +1,12 @@
 //! `safetensors check` on arbitrary input: exit code 0, 1 or 2, and one clear line.
 #![cfg(unix)]
 
-use crate::support::{Place, file, sound, until};
+use crate::support::{Place, file, sound};
+#[cfg(target_os = "linux")]
+use crate::support::{bytes_read, until};
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::{FileExt, PermissionsExt, symlink};
-use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
 
 const SHORT: &str = "the file is too short for the 8-byte length of its header";
@@ -126,14 +127,6 @@ fn slow(place: &Place) {
     place.put("m", &file(header, b""));
 }
 
-/// Whether the process has begun to read the file: it has read more bytes than libraries and settings have.
-#[cfg(target_os = "linux")]
-fn is_read(process: &Path) -> bool {
-    let counts = std::fs::read_to_string(process.join("io")).unwrap_or_default();
-    let read = counts.strip_prefix("rchar: ").and_then(|rest| rest.lines().next()?.parse().ok());
-    read.is_some_and(|read: u64| read > 1 << 20)
-}
-
 #[cfg(target_os = "linux")]
 #[test]
 fn a_file_that_changes_while_read_is_an_error() {
@@ -152,8 +145,8 @@ fn a_file_that_changes_while_read_is_an_error() {
         // A coarse clock must not hide the change.
         writable.set_modified(SystemTime::now() - Duration::from_secs(3600)).expect("own file");
         let child = place.command(["check", "m"]).spawn().expect("the binary runs");
-        let process = Path::new("/proc").join(child.id().to_string());
-        until("a read", || is_read(&process));
+        // More than libraries and settings have.
+        until("a read of the file", || bytes_read(&child) > Some(1 << 20));
         change(&writable).expect("it can be changed");
         let output = child.wait_with_output().expect("the binary ends");
         assert_eq!(output.status.code(), Some(2), "{output:?}");

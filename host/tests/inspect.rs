@@ -190,18 +190,11 @@ fn bytes_read(place: &Place, args: &[&str]) -> i64 {
     let mut child = place.command(args).stdout(writer).spawn().expect("the binary runs");
     // A process that has exited keeps its counters until it is waited for.
     std::io::read_to_string(reader).expect("it prints");
-    let path = format!("/proc/{}/io", child.id());
-    let ended = |pid: u32| {
-        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).expect("its state");
-        stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with('Z'))
-    };
-    while !ended(child.id()) {
-        std::thread::yield_now();
-    }
-    let counters = std::fs::read_to_string(path).expect("its counters");
-    let read = counters.lines().find_map(|line| line.strip_prefix("rchar: ")).expect("rchar");
+    let state = format!("/proc/{}/stat", child.id());
+    support::until("its end", || std::fs::read_to_string(&state).expect("its state").contains(") Z "));
+    let read = support::bytes_read(&child).expect("its counters");
     child.wait().expect("it has ended");
-    read.parse().expect("a number")
+    read
 }
 
 /// Command lines and a part of what is said; then beginnings of command lines with guesses, and what the tip

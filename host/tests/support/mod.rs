@@ -329,6 +329,13 @@ pub fn until_it_listens(child: &Child) {
     });
 }
 
+/// The bytes that a process has read, by the counters of the system.
+#[cfg(target_os = "linux")]
+pub fn bytes_read(child: &Child) -> Option<i64> {
+    let counters = std::fs::read_to_string(format!("/proc/{}/io", child.id())).ok()?;
+    counters.strip_prefix("rchar: ")?.lines().next()?.parse().ok()
+}
+
 /// The names of all commands, as listed by `--help`. Descriptions may continue on further lines.
 pub fn command_names() -> Vec<String> {
     let help = Place::new().run(["--help"]).out;
