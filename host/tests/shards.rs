@@ -16,16 +16,6 @@ fn place(map: &str, total_size: &str) -> Place {
 const MAP: &str = r#""a":"1.safetensors","b":"2.safetensors""#;
 const INDEX: &str = "m/model.safetensors.index.json";
 
-#[test]
-fn shards_are_read_as_one_model() {
-    let place = place(MAP, "5");
-    for model in ["m", INDEX] {
-        place.run(["cat", "--format", "raw", model, "b"]).is(0, "cde", "");
-        place.run(["cat", "--format", "raw", model, "a"]).is(0, "ab", "");
-        place.run(["cat", model, "ab"]).fails(2, "no tensor \"ab\"");
-    }
-}
-
 /// The verdict names the shard, as for one that is invalid.
 #[test]
 fn as_published_is_about_each_shard() {
@@ -91,8 +81,9 @@ fn a_wrong_index_is_invalid() {
         let json = place.run(["cat", "--json", "m", "b"]).json();
         assert_eq!([&json["error"], &json["file"]], ["shards", INDEX]);
     }
-    // An invalid shard has the verdict of `check`.
     let place = place(MAP, "5");
+    place.run(["cat", INDEX, "ab"]).fails(2, "no tensor \"ab\"");
+    // An invalid shard has the verdict of `check`.
     place.put("m/2.safetensors", &file(format!("{{{}}}", tensor("b", 1, 3)), b"cd"));
     place.run(["cat", "m", "b"]).is(1, "", &place.run(["check", "m/2.safetensors"]).out);
 }
