@@ -31,9 +31,8 @@ const COMMANDS: [Command; 12] = [
     ("fuzz", fuzz::ARGUMENTS, "run a target of tests/fuzz/README.md, by default header", |words| {
         fuzz::run(words).map(|()| ExitCode::SUCCESS)
     }),
-    ("coverage", "", "list the lines of the libraries that no test runs", |words| match words {
-        [] => find_gaps("coverage", &[]),
-        words => Err(unexpected(words)),
+    ("coverage", "", "list the lines of the libraries that no test runs", |words| {
+        alone(words, || find_gaps("coverage", &[]))
     }),
     (
         "mutants",
@@ -49,12 +48,7 @@ const COMMANDS: [Command; 12] = [
         "install and run what is in DIR, while the checkout is hidden",
         release::verify,
     ),
-    (
-        "help",
-        "",
-        "show this list",
-        |words| if words.is_empty() { Ok(help()) } else { Err(unexpected(words)) },
-    ),
+    ("help", "", "show this list", |words| alone(words, || Ok(help()))),
 ];
 
 /// Begins an error that the usage of the command follows.
@@ -87,6 +81,11 @@ fn help() -> ExitCode {
 
 fn unexpected(words: &[&str]) -> String {
     format!("{USAGE}unexpected arguments \"{}\"", words.join(" "))
+}
+
+/// Runs a command without arguments.
+fn alone(words: &[&str], run: impl FnOnce() -> Result<ExitCode, String>) -> Result<ExitCode, String> {
+    if words.is_empty() { run() } else { Err(unexpected(words)) }
 }
 
 /// Runs one stage and prints its report.
@@ -157,10 +156,7 @@ fn run_firmware(words: &[&str]) -> Result<ExitCode, String> {
 }
 
 fn run_measure(words: &[&str]) -> Result<ExitCode, String> {
-    match words {
-        [] => stages::set_up("costs").and_then(|()| report("measure", || measure::costs(true))),
-        words => Err(unexpected(words)),
-    }
+    alone(words, || stages::set_up("costs").and_then(|()| report("measure", || measure::costs(true))))
 }
 
 fn run_oracle(words: &[&str]) -> Result<ExitCode, String> {
