@@ -38,6 +38,14 @@ enum Step {
 use Step::{Call, Cargo, Clippy, Deny, Emulated, Proofs, Share, Tests};
 
 impl Stage {
+    const fn needs(self, needs: &'static [Need]) -> Self {
+        Self { needs, ..self }
+    }
+
+    const fn steps(self, steps: &'static [Step]) -> Self {
+        Self { steps, ..self }
+    }
+
     /// Sets up all needs; the error has a sentence for each that is missing.
     pub fn set_up(&self) -> Result<(), String> {
         let missing: Vec<_> = self.needs.iter().filter_map(|need| need.set_up().err()).collect();
@@ -93,13 +101,8 @@ const NOT_EMULATED: &str =
 const OF_BYTES: &str = "asynch:: conformance:: elements:: faults::custom index:: integrity:: quant:: \
     reading:: receiver:: slicing:: values:: view:: writing::";
 
-const fn stage(
-    name: &'static str,
-    about: &'static str,
-    needs: &'static [Need],
-    steps: &'static [Step],
-) -> Stage {
-    Stage { name, about, needs, steps }
+const fn stage(name: &'static str, about: &'static str) -> Stage {
+    Stage { name, about, needs: &[], steps: &[] }
 }
 
 /// Sets up what a stage needs.
@@ -114,57 +117,34 @@ pub fn stages() -> impl Iterator<Item = &'static Stage> {
 
 /// The stages that run with every change, in minutes.
 pub const QUICK: [Stage; 6] = [
-    stage(
-        "format",
-        "every file is formatted by rustfmt",
-        &[Need::Component("rustfmt", "fmt")],
-        &[Call(lint::format)],
-    ),
-    stage(
-        "clippy",
-        "no warnings in the workspace",
-        &[Need::Component("clippy", "clippy")],
-        &[Clippy("--workspace")],
-    ),
-    stage(
-        "api",
-        "the documentation of six libraries builds, and their public API is what tests/api says",
-        &[],
-        &[Call(|| generate::check("api"))],
-    ),
-    stage(
-        "workspace",
-        "unit tests of the libraries, the command and xtask; examples and transcripts of the pages",
-        &[],
-        &[
+    stage("format", "every file is formatted by rustfmt")
+        .needs(&[Need::Component("rustfmt", "fmt")])
+        .steps(&[Call(lint::format)]),
+    stage("clippy", "no warnings in the workspace")
+        .needs(&[Need::Component("clippy", "clippy")])
+        .steps(&[Clippy("--workspace")]),
+    stage("api", "the documentation of the libraries builds; their public API is what tests/api says")
+        .steps(&[Call(|| generate::check("api"))]),
+    stage("workspace", "unit tests of libraries, command and xtask; examples and transcripts of the pages")
+        .steps(&[
             Share("--package xtask"),
             Share(
                 "--workspace --exclude xtask --exclude verification --exclude support \
                  --features embedded-safetensors/defmt",
             ),
-        ],
-    ),
-    stage(
-        "no-std",
-        "the suite, with the library as firmware builds it and a share of the slow cases; house rules",
-        &[],
-        &[Share("--package verification")],
-    ),
-    stage(
-        "targets",
-        "the core with each of its features for Cortex-M3 and RISC-V",
-        &[Need::Targets(&lint::CHECKED)],
-        &[Call(lint::features_of_core)],
-    ),
+        ]),
+    stage("no-std", "the suite as firmware builds it, with a share of the slow cases; house rules")
+        .steps(&[Share("--package verification")]),
+    stage("targets", "the core with each of its features for Cortex-M3 and RISC-V")
+        .needs(&[Need::Targets(&lint::CHECKED)])
+        .steps(&[Call(lint::features_of_core)]),
 ];
 
 /// The stages that also run with `--full`: what else guards a promise.
 pub const FULL: [Stage; 14] = [
-    stage(
-        "lints",
-        "no warnings with other features, in firmware, in C and in Python's extension; licences and sources",
-        &[Need::Component("clippy", "clippy"), Need::CargoProgram("cargo-deny", "cargo-deny@0.20.2")],
-        &[
+    stage("lints", "no warnings with other features, in firmware, C and Python; licences and sources")
+        .needs(&[Need::Component("clippy", "clippy"), Need::CargoProgram("cargo-deny", "cargo-deny@0.20.2")])
+        .steps(&[
             Deny("--workspace"),
             Deny("--manifest-path crates/safetensors-python/Cargo.toml"),
             Deny("--manifest-path crates/safetensors-c/Cargo.toml"),
@@ -172,27 +152,17 @@ pub const FULL: [Stage; 14] = [
             Clippy("-p embedded-safetensors --all-features"),
             Clippy("-p safetensors-host --features chips"),
             Call(lint::other_packages),
-        ],
-    ),
-    stage(
-        "ports",
-        "the libraries on Windows, macOS and other microcontrollers, and with the oldest Rust",
-        &[Need::Targets(&lint::PORTS), Need::Rust(lint::OLDEST)],
-        &[Call(lint::ports)],
-    ),
-    stage(
-        "std",
-        "the entire suite, optimised: with `std` beside the reference, and as firmware builds it",
-        &[],
-        &[
+        ]),
+    stage("ports", "the libraries on Windows, macOS and other microcontrollers, and with the oldest Rust")
+        .needs(&[Need::Targets(&lint::PORTS), Need::Rust(lint::OLDEST)])
+        .steps(&[Call(lint::ports)]),
+    stage("std", "the entire suite, optimised: with `std` beside the reference, and as firmware builds it")
+        .steps(&[
             Tests("--release --package verification --test suite --features std,oracle"),
             Tests("--release --package verification --test suite"),
-        ],
-    ),
-    stage(
-        "machines",
-        "the entire suite with 32-bit pointers, and a share of it big-endian and in WebAssembly",
-        &[
+        ]),
+    stage("machines", "the entire suite with 32-bit pointers, and a share big-endian and in WebAssembly")
+        .needs(&[
             Need::Targets(&["i686-unknown-linux-gnu", "s390x-unknown-linux-gnu", "wasm32-wasip1"]),
             lint::LINKS_32_BITS,
             Need::Works(
@@ -201,86 +171,56 @@ pub const FULL: [Stage; 14] = [
             ),
             Need::Program("qemu-s390x-static", "qemu-user-static"),
             Need::Program("node", "nodejs"),
-        ],
-        &[
+        ])
+        .steps(&[
             Tests(
-                "--release --package verification --test suite --features std --target i686-unknown-linux-gnu \
-                 --config profile.release.debug-assertions=true --config profile.release.overflow-checks=true",
+                "--release --package verification --test suite --features std \
+                 --target i686-unknown-linux-gnu --config profile.release.debug-assertions=true \
+                 --config profile.release.overflow-checks=true",
             ),
             Emulated("s390x-unknown-linux-gnu", OF_BYTES),
             Emulated("wasm32-wasip1", ""),
-        ],
-    ),
-    stage(
-        "command",
-        "the command: its memory, and `fit` and `flash` with probe-rs",
-        &[],
-        &[
-            Cargo("test --locked --quiet --release -p safetensors-host --test memory"),
-            Share("--package safetensors-host --features chips --lib"),
-            Share(
-                "--package safetensors-host --features chips --test command -- fit:: flash:: every_command:: \
-                 bad_input:: completions:: pages::",
-            ),
-        ],
-    ),
-    stage(
-        "prove",
-        "firmware links without the panic symbol; the scanner beside a second grammar; theorems about the layout; \
-         interrupted updates of models",
-        &[Need::Targets(&BARE_TARGETS), Need::Program("z3", "z3")],
-        &[
+        ]),
+    stage("command", "the command: its memory, and `fit` and `flash` with probe-rs").steps(&[
+        Cargo("test --locked --quiet --release -p safetensors-host --test memory"),
+        Share("--package safetensors-host --features chips --lib"),
+        Share(
+            "--package safetensors-host --features chips --test command -- fit:: flash:: every_command:: \
+             bad_input:: completions:: pages::",
+        ),
+    ]),
+    stage("prove", "no panic symbol; a second grammar; theorems about the layout; interrupted updates")
+        .needs(&[Need::Targets(&BARE_TARGETS), Need::Program("z3", "z3")])
+        .steps(&[
             Proofs("--package embedded-safetensors --lib proof"),
             Proofs("--release --package safetensors-slots"),
             Call(linking::no_panic),
-        ],
-    ),
-    stage(
-        "costs",
-        "limits of flash, RAM, stack and instructions; the page with the figures",
-        &[Need::Program("valgrind", "valgrind"), Need::Group(&c::BOARDS)],
-        &[Call(|| measure::costs(false))],
-    ),
-    stage(
-        "boards",
-        "every board behaves as its manifest says: digits, vectors, bad storage, wrong models, updates with faults",
-        &[Need::Boards],
-        &[Call(boards::all)],
-    ),
-    stage(
-        "c",
-        "the C API with sanitizers, all standards, 32-bit pointers, CMake and on boards",
-        &c::NEEDS,
-        &[Call(c::all)],
-    ),
-    stage(
-        "python",
-        "the Python package, and what it and the command must agree with",
-        &python::NEEDS,
-        &[Call(|| python::pytest("main"))],
-    ),
-    stage(
-        "torch",
-        "files of PyTorch, scanners of pickles, and the reference's own Python tests",
-        &[Need::Python("torch")],
-        &[Call(|| python::pytest("torch"))],
-    ),
-    stage(
-        "tensorflow",
-        "checkpoints of TensorFlow, and its arrays",
-        &[Need::Python("tensorflow")],
-        &[Call(|| python::pytest("tensorflow"))],
-    ),
-    stage(
-        "generated",
-        "committed files are what their generators write",
-        &[Need::Python("main")],
-        &[Call(generate::check_all)],
-    ),
+        ]),
+    stage("costs", "limits of flash, RAM, stack and instructions; the page with the figures")
+        .needs(&[Need::Program("valgrind", "valgrind"), Need::Group(&c::BOARDS)])
+        .steps(&[Call(|| measure::costs(false))]),
+    stage("boards", "boards do what their manifests say: digits, vectors, bad storage, wrong models, faults")
+        .needs(&[Need::Boards])
+        .steps(&[Call(boards::all)]),
+    stage("c", "the C API with sanitizers, all standards, 32-bit pointers, CMake and on boards")
+        .needs(&c::NEEDS)
+        .steps(&[Call(c::all)]),
+    stage("python", "the Python package, and what it and the command must agree with")
+        .needs(&python::NEEDS)
+        .steps(&[Call(|| python::pytest("main"))]),
+    stage("torch", "files of PyTorch, scanners of pickles, and the reference's own Python tests")
+        .needs(&[Need::Python("torch")])
+        .steps(&[Call(|| python::pytest("torch"))]),
+    stage("tensorflow", "checkpoints of TensorFlow, and its arrays")
+        .needs(&[Need::Python("tensorflow")])
+        .steps(&[Call(|| python::pytest("tensorflow"))]),
+    stage("generated", "committed files are what their generators write")
+        .needs(&[Need::Python("main")])
+        .steps(&[Call(generate::check_all)]),
     stage(
         "packages",
-        "users' projects build from the packages of the crates; the links of the guide lead somewhere",
-        release::NEEDS,
-        &[Call(release::stage)],
-    ),
+        "projects build from the packages of the crates; the links of the guide lead somewhere",
+    )
+    .needs(release::NEEDS)
+    .steps(&[Call(release::stage)]),
 ];
