@@ -13,7 +13,7 @@ use std::sync::{Mutex, PoisonError};
 pub struct Generated {
     pub name: &'static str,
     pub about: &'static str,
-    /// The files and directories, by their paths in the repository.
+    /// The files and directories, by their paths in the repository, besides the directories of scripts.
     files: &'static [&'static str],
     by: By,
 }
@@ -22,7 +22,7 @@ pub struct Generated {
 enum By {
     /// A cargo with these words.
     Cargo(&'static str),
-    /// A `cargo test` that writes what it otherwise compares: no stage repeats it.
+    /// These tests of the command write what they otherwise compare: no stage repeats it.
     Bless(&'static str),
     /// The scripts `make.py` of directories, with the packages of the environment `main`.
     Python(&'static [&'static str]),
@@ -35,53 +35,30 @@ use By::{Bless, Call, Cargo, Hand, Python};
 
 /// The rows in the order of their list.
 pub const GENERATED: [Generated; 7] = [
-    row("api", "the public API of the libraries", &["tests/api"], Call(api::write)),
-    row(
-        "vectors",
-        "the conformance vectors, with the reference's verdicts",
-        &["tests/vectors"],
-        Cargo("run --release --quiet -p verification --features std,oracle --bin vectors -- generate"),
-    ),
-    row(
-        "tables",
-        "values, products, statistics and structures, by numpy, ml_dtypes and safestructures",
-        &[
-            "tests/elements",
-            "tests/quantised",
-            "tests/stats",
-            "tests/structures",
-            "firmware/app/models/quantised.safetensors",
-        ],
-        Python(&["tests/elements", "tests/quantised", "tests/stats", "tests/structures"]),
-    ),
-    row(
-        "pages",
-        "transcripts of the pages of the command and of the guide",
-        &["host/docs", "docs/src", "README.md"],
-        Bless("-p safetensors-host --test command pages::"),
-    ),
-    row(
-        "emitted",
-        "the constants that `safetensors emit` writes",
-        &["host/tests/emitted"],
-        Bless("-p safetensors-host --test command emit::"),
-    ),
-    row(
-        "formats",
-        "the table of formats and types of `safetensors convert`",
-        &["host/docs", "docs/src"],
-        Bless("-p safetensors-host --test command format_table::"),
-    ),
-    row(
-        "interop",
-        "files of other frameworks, and what they read of ours",
-        &["tests/interop", "docs/src/frameworks.md"],
-        Hand(python::interop),
-    ),
+    row("api", "the public API of the libraries", Call(api::write)).files(&["tests/api"]),
+    row("vectors", "the conformance vectors, with the reference's verdicts", Cargo(VECTORS))
+        .files(&["tests/vectors"]),
+    row("tables", "values, products, statistics and structures, by numpy and others", Python(&TABLES))
+        .files(&["firmware/app/models/quantised.safetensors"]),
+    row("pages", "transcripts of the pages of the command and the guide", Bless("pages::")).files(&[
+        "host/docs",
+        "docs/src",
+        "README.md",
+    ]),
+    row("emitted", "the constants that `safetensors emit` writes", Bless("emit::"))
+        .files(&["host/tests/emitted"]),
+    row("formats", "the table of formats and types of `safetensors convert`", Bless("format_table::"))
+        .files(&["host/docs", "docs/src"]),
+    row("interop", "files of other frameworks, and what they read of ours", Hand(python::interop))
+        .files(&["tests/interop", "docs/src/frameworks.md"]),
 ];
 
-const fn row(name: &'static str, about: &'static str, files: &'static [&'static str], by: By) -> Generated {
-    Generated { name, about, files, by }
+const VECTORS: &str = "run --release --quiet -p verification --features std,oracle --bin vectors -- generate";
+const TABLES: [&str; 4] = ["tests/elements", "tests/quantised", "tests/stats", "tests/structures"];
+const COMMAND: &str = "test --quiet --package safetensors-host --test command";
+
+const fn row(name: &'static str, about: &'static str, by: By) -> Generated {
+    Generated { name, about, files: &[], by }
 }
 
 /// Finds a row by its name.
@@ -156,12 +133,16 @@ fn make(folder: &str) -> Outcome {
 }
 
 impl Generated {
+    const fn files(self, files: &'static [&'static str]) -> Self {
+        Self { files, ..self }
+    }
+
     /// Runs the generator.
     pub fn write(&self) -> Outcome {
         let run = match self.by {
             Call(run) | Hand(run) => return run(),
             Cargo(words) => own_cargo().words(words),
-            Bless(words) => own_cargo().args(["test", "--quiet"]).words(words).env("BLESS", "1"),
+            Bless(tests) => own_cargo().words(COMMAND).args([tests]).env("BLESS", "1"),
             Python(folders) => return folders.iter().map(|folder| make(folder)).sum(),
         };
         Ok(Tally::of(&format!("{} is written", self.name), run.check()))
@@ -169,7 +150,9 @@ impl Generated {
 
     /// Returns the bytes of its files, by their paths.
     fn contents(&self) -> Result<Files, String> {
-        let mut left: Vec<PathBuf> = self.files.iter().map(|path| workspace::root().join(path)).collect();
+        let folders = if let Python(folders) = self.by { folders } else { &[] };
+        let paths = self.files.iter().chain(folders);
+        let mut left: Vec<PathBuf> = paths.map(|path| workspace::root().join(path)).collect();
         let mut contents = BTreeMap::new();
         while let Some(path) = left.pop() {
             match path.is_dir() {
