@@ -15,7 +15,7 @@ use support::disk::DISK;
 use support::file::with_header;
 use support::mock::{Counts, Failure, Fault, Plan, Reads, Replacement, Since, Storage};
 use support::operations::{
-    AnyReadError, Form, OPENING, Operation, Outcome, QUERYING, READING, Setup, TENSOR,
+    AnyReadError, Form, OPENING, Operation, Outcome, QUERYING, READING, SLICING, Setup, TENSOR,
 };
 use support::random::Random;
 use support::share;
@@ -153,7 +153,7 @@ fn baselines(form: Form, operations: &[Operation]) -> Vec<Baseline> {
 }
 
 fn all_operations() -> Vec<Operation> {
-    [&OPENING[..], &QUERYING, &READING].concat()
+    [OPENING, QUERYING, READING, SLICING].concat()
 }
 
 impl Baseline {
@@ -181,7 +181,7 @@ impl Baseline {
 
     /// Returns the length from which a file is long enough, if its length is not asked for.
     fn needed(&self) -> usize {
-        self.header_end() + if READING.contains(&self.setup.operation) { ROWS[0].3 } else { 0 }
+        self.header_end() + if self.setup.operation.reads_data() { ROWS[0].3 } else { 0 }
     }
 
     /// Calls `attempt` for each call index, or for a share of them.
@@ -277,7 +277,7 @@ fn run_with_reported_len(baseline: &Baseline, reported_len: FileLen) -> Outcome 
 }
 
 fn length_too_long(form: Form) {
-    for baseline in baselines(form, &OPENING) {
+    for baseline in baselines(form, OPENING) {
         let len = baseline.file.len() as u64;
         let needed = len - baseline.header_end() as u64;
         for more in [1, 1000, u64::MAX - len] {
@@ -291,7 +291,7 @@ fn length_too_long(form: Form) {
 }
 
 fn length_too_short(form: Form) {
-    for baseline in baselines(form, &OPENING) {
+    for baseline in baselines(form, OPENING) {
         for reported_len in share::part(0..baseline.file.len() as u64, baseline.file.len()) {
             let _code = end_error_code(
                 reported_len,
@@ -309,7 +309,7 @@ fn end_error_code(len: u64, outcome: Outcome) -> &'static str {
 }
 
 fn length_bounded_or_unknown(form: Form) {
-    for baseline in baselines(form, &OPENING) {
+    for baseline in baselines(form, OPENING) {
         let len = baseline.file.len() as u64;
         for reported_len in [FileLen::AtMost(len), FileLen::AtMost(u64::MAX), FileLen::Unknown] {
             assert_eq!(
@@ -346,8 +346,7 @@ fn cut_at_every_call(form: Form) {
 fn replaced_by_another_model_at_every_call(form: Form) {
     for baseline in baselines(form, &all_operations()) {
         for other in other_models(baseline.setup.operation) {
-            let of_other =
-                baseline.setup.run(baseline.form, &Storage::new(&other, Plan::default()), Plan::default());
+            let of_other = baseline.setup.run(form, &Storage::new(&other, Plan::default()), Plan::default());
             baseline.at_every_call(|call| {
                 let outcome = baseline.run(replaced_since(Since::Call(call), other.clone()));
                 let opened = OPENING.contains(&baseline.setup.operation) && outcome == of_other;
@@ -407,7 +406,7 @@ fn garbage(len: usize) -> [Vec<u8>; 5] {
 /// Changed data cannot be detected, but every byte was in the storage at some time.
 fn is_expected_or_error(baseline: &Baseline, other: &[u8], outcome: &Outcome) -> bool {
     match outcome {
-        Ok(bytes) if READING.contains(&baseline.setup.operation) => {
+        Ok(bytes) if baseline.setup.operation.reads_data() => {
             let start = baseline.header_end();
             let other = other.get(start..).unwrap_or(&[]).iter().chain(std::iter::repeat(&0xFF));
             bytes
@@ -427,7 +426,7 @@ fn is_expected_or_error(baseline: &Baseline, other: &[u8], outcome: &Outcome) ->
 
 /// A complete pass over another header always detects it.
 fn replaced_between_passes(form: Form) {
-    for baseline in baselines(form, &[&OPENING[..], &QUERYING].concat()) {
+    for baseline in baselines(form, &[OPENING, QUERYING].concat()) {
         let first = u64::from(OPENING.contains(&baseline.setup.operation));
         assert!(first < baseline.counts.passes, "{:?} reads no header that was replaced", baseline.setup);
         let invalid = garbage(baseline.file.len());
@@ -443,7 +442,7 @@ fn replaced_between_passes(form: Form) {
 }
 
 fn one_byte_replaced(form: Form) {
-    for baseline in baselines(form, &QUERYING).iter().filter(|baseline| baseline.setup.window == 16) {
+    for baseline in baselines(form, QUERYING).iter().filter(|baseline| baseline.setup.window == 16) {
         for offset in share::part(0..baseline.header_end(), baseline.file.len()) {
             let _context = Context(|| format!("{:?}, byte {offset}", baseline.setup));
             let mut other = baseline.file.clone();

@@ -13,117 +13,70 @@ use crate::mock::{Plan, Reads, Storage};
 use crate::sources::{CUSTOM, SourceKind};
 use crate::waiting::{self, Waits};
 
-/// An operation on a model.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Operation {
-    /// `Model::open`.
-    Open,
-    /// `Model::open_unordered`, with a slot alone.
-    OpenSorting,
-    /// `Model::open_indexed`.
-    OpenIndexed,
-    /// `Model::check_unchanged`.
-    CheckUnchanged,
-    /// `Model::find`.
-    Find,
-    /// `Model::find_all`.
-    FindAll,
-    /// `Model::for_each`.
-    ForEach,
-    /// `Model::list`.
-    List,
-    /// `Model::metadata_value`.
-    Metadata,
-    /// `Model::metadata_string`.
-    MetadataString,
-    /// `Model::metadata`.
-    AllMetadata,
-    /// `Model::metadata_as`.
-    MetadataAs,
-    /// `Model::metadata_value_as`.
-    MetadataValueAs,
-    /// `Model::build_index`.
-    Index,
-    /// `Model::index_size`.
-    IndexSize,
-    /// `Model::validate_names`, with few slots.
-    CheckNames,
-    /// `TensorReader::next_chunk`, to the end.
-    NextChunk,
-    /// `TensorReader::read_to_end`.
-    ReadAll,
-    /// `TensorReader::read_at`, from the end to the front.
-    ReadAt,
-    /// `embedded_io::Read`, to the end.
-    Read,
-    /// `Values::read`, to the end.
-    NextValues,
-    /// `Values::read_exact`, rounded.
-    ReadValues,
-    /// `Values::read_exact`, of the type of the elements.
-    SameValues,
-    /// `TensorReader::row`, from the last row to the first.
-    Row,
-    /// `TensorReader::rows`, a row by each `Values::read_exact`.
-    Rows,
-    /// `SliceReader::next_chunk`, to the end, column by column.
-    Slices,
-    /// `SliceReader::read_to_end`, column by column.
-    WholeSlices,
-    /// `SliceReader::values`, by `Values::read` to the end, column by column.
-    SlicesAsValues,
-    /// `SliceReader::values`, by `Values::read_exact`, rounded, column by column.
-    WholeSlicesAsValues,
-    /// `SliceReader::values`, by `Values::read_exact`, of the type of the elements, column by column.
-    SlicesAsSameValues,
+/// Declares the operations on a model, in groups.
+macro_rules! operations {
+    ($($(#[$about:meta])+ $group:ident { $($name:ident: $call:literal,)+ })+) => {
+        /// An operation on a model.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Operation {
+            $($(#[doc = $call] $name,)+)+
+        }
+
+        $($(#[$about])+ pub const $group: &[Operation] = &[$(Operation::$name),+];)+
+    };
 }
 
-/// The operations that open a model.
-pub const OPENING: [Operation; 3] = [Operation::Open, Operation::OpenSorting, Operation::OpenIndexed];
+operations! {
+    /// The operations that open a model.
+    OPENING {
+        Open: "`Model::open`.",
+        OpenSorting: "`Model::open_unordered`, with a slot alone.",
+        OpenIndexed: "`Model::open_indexed`.",
+    }
+    /// The operations that query the header of an open model.
+    QUERYING {
+        CheckUnchanged: "`Model::check_unchanged`.",
+        Find: "`Model::find`.",
+        FindAll: "`Model::find_all`.",
+        ForEach: "`Model::for_each`.",
+        List: "`Model::list`.",
+        Metadata: "`Model::metadata_value`.",
+        MetadataString: "`Model::metadata_string`.",
+        AllMetadata: "`Model::metadata`.",
+        MetadataAs: "`Model::metadata_as`.",
+        MetadataValueAs: "`Model::metadata_value_as`.",
+        Index: "`Model::build_index`.",
+        IndexSize: "`Model::index_size`.",
+        CheckNames: "`Model::validate_names`, with few slots.",
+    }
+    /// The operations that read a tensor as a whole, or rows of it.
+    READING {
+        NextChunk: "`TensorReader::next_chunk`, to the end.",
+        ReadAll: "`TensorReader::read_to_end`.",
+        ReadAt: "`TensorReader::read_at`, from the end to the front.",
+        Read: "`embedded_io::Read`, to the end.",
+        NextValues: "`Values::read`, to the end.",
+        ReadValues: "`Values::read_exact`, rounded.",
+        SameValues: "`Values::read_exact`, of the type of the elements.",
+        Row: "`TensorReader::row`, from the last row to the first.",
+        Rows: "`TensorReader::rows`, a row by each `Values::read_exact`.",
+    }
+    /// The operations that read it in slices.
+    SLICING {
+        Slices: "`SliceReader::next_chunk`, to the end, column by column.",
+        WholeSlices: "`SliceReader::read_to_end`, column by column.",
+        SlicesAsValues: "`SliceReader::values`, by `Values::read` to the end, column by column.",
+        WholeSlicesAsValues: "`SliceReader::values`, by `Values::read_exact`, rounded, column by column.",
+        SlicesAsSameValues: "`SliceReader::values`, by `Values::read_exact`, of the elements' type, column by column.",
+    }
+}
 
-/// The operations that query the header of an open model.
-pub const QUERYING: [Operation; 13] = [
-    Operation::CheckUnchanged,
-    Operation::Find,
-    Operation::FindAll,
-    Operation::ForEach,
-    Operation::List,
-    Operation::Metadata,
-    Operation::MetadataString,
-    Operation::AllMetadata,
-    Operation::MetadataAs,
-    Operation::MetadataValueAs,
-    Operation::Index,
-    Operation::IndexSize,
-    Operation::CheckNames,
-];
-
-/// The operations that read a tensor.
-pub const READING: [Operation; 14] = [
-    Operation::NextChunk,
-    Operation::ReadAll,
-    Operation::ReadAt,
-    Operation::Read,
-    Operation::NextValues,
-    Operation::ReadValues,
-    Operation::SameValues,
-    Operation::Row,
-    Operation::Rows,
-    Operation::Slices,
-    Operation::WholeSlices,
-    Operation::SlicesAsValues,
-    Operation::WholeSlicesAsValues,
-    Operation::SlicesAsSameValues,
-];
-
-/// Those of them that read it in slices.
-const SLICING: [Operation; 5] = [
-    Operation::Slices,
-    Operation::WholeSlices,
-    Operation::SlicesAsValues,
-    Operation::WholeSlicesAsValues,
-    Operation::SlicesAsSameValues,
-];
+impl Operation {
+    /// Whether it returns bytes of a tensor.
+    pub fn reads_data(self) -> bool {
+        READING.contains(&self) || SLICING.contains(&self)
+    }
+}
 
 /// The tensor that is found and read: F32, in rows.
 pub const TENSOR: &str = "fc1.weight";
