@@ -70,8 +70,8 @@ macro_rules! faults {
 
 /// A module of tests for each kind of source.
 macro_rules! sources {
-    ($($name:ident: $faults:ident $form:expr;)+) => {
-        $(mod $name {
+    ($($(#[$where:meta])? $name:ident: $faults:ident $form:expr;)+) => {
+        $($(#[$where])? mod $name {
             use super::*;
             faults! { $faults $form }
         })+
@@ -87,11 +87,7 @@ sources! {
     nor_64: flash Form::Blocking(nor::<64, 4095>());
     awaited_custom: awaited_file Form::Asynch(waiting::SourceKind::Custom);
     awaited_seekable: awaited_stream Form::Asynch(waiting::SourceKind::Seekable);
-}
-
-#[cfg(feature = "std")]
-sources! {
-    file: file Form::Blocking(DISK);
+    #[cfg(feature = "std")] file: file Form::Blocking(DISK);
 }
 
 /// A tensor of a file: name, dtype, shape, bytes.

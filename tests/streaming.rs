@@ -33,14 +33,18 @@ const LONGEST: usize = 1 << 20;
 
 /// Each test is named after its kind of source.
 macro_rules! sources {
-    ($($name:ident: $kind:expr, $reads:expr;)+) => {
+    ($($(#[$where:meta])? $name:ident: $kind:expr, $reads:expr;)+) => {
         mod every_file_is_read_from {
             use super::*;
-            $(#[test] fn $name() { samples().iter().for_each(|sample| test_file($kind, sample, &$reads)); })+
+            $(#[test] $(#[$where])? fn $name() {
+                samples().iter().for_each(|sample| test_file($kind, sample, &$reads));
+            })+
         }
         mod every_buffer_size_works_for {
             use super::*;
-            $(#[test] fn $name() { each_valid_sample(|sample| test_buffers($kind, sample, &$reads)); })+
+            $(#[test] $(#[$where])? fn $name() {
+                each_valid_sample(|sample| test_buffers($kind, sample, &$reads));
+            })+
         }
     };
 }
@@ -60,15 +64,7 @@ sources! {
     nor_16_at_an_odd_address: nor::<16, 7>(), WHOLE;
     nor_64: nor::<64, 0>(), WHOLE;
     nor_64_at_an_odd_address: nor::<64, 63>(), WHOLE;
-}
-
-#[cfg(feature = "std")]
-mod on_disk {
-    use super::*;
-
-    sources! {
-        file: DISK, WHOLE;
-    }
+    #[cfg(feature = "std")] on_disk: DISK, WHOLE;
 }
 
 /// A vector and its bytes.

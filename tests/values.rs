@@ -26,18 +26,18 @@ use support::sources::{AnySource, CUSTOM, SLICE, STREAM, SourceKind, nor, nor_of
 
 /// Each test is named after its kind of source.
 macro_rules! sources {
-    ($($name:ident: $kind:expr, $reads:expr;)+) => {
+    ($($(#[$where:meta])? $name:ident: $kind:expr, $reads:expr;)+) => {
         mod pieces_of_every_size_are_read_from {
             use super::*;
-            $(#[test] fn $name() { each_tensor($kind, &$reads, Pieces); })+
+            $(#[test] $(#[$where])? fn $name() { each_tensor($kind, &$reads, Pieces); })+
         }
         mod seek_to_every_element_of {
             use super::*;
-            $(#[test] fn $name() { each_tensor($kind, &$reads, SeekEach); })+
+            $(#[test] $(#[$where])? fn $name() { each_tensor($kind, &$reads, SeekEach); })+
         }
         mod rows_are_read_from {
             use super::*;
-            $(#[test] fn $name() { each_tensor($kind, &$reads, RowByRow); })+
+            $(#[test] $(#[$where])? fn $name() { each_tensor($kind, &$reads, RowByRow); })+
         }
     };
 }
@@ -54,15 +54,7 @@ sources! {
     nor_4: nor::<4, 4099>(), WHOLE;
     nor_16: nor_of_unknown_len::<16, 7>(), WHOLE;
     nor_64: nor::<64, 63>(), WHOLE;
-}
-
-#[cfg(feature = "std")]
-mod on_disk {
-    use super::*;
-
-    sources! {
-        file: DISK, WHOLE;
-    }
+    #[cfg(feature = "std")] on_disk: DISK, WHOLE;
 }
 
 /// An odd number of odd rows: in F4 and F6 every other one begins inside a byte.
