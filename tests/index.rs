@@ -2,38 +2,29 @@
 //! content and its lookups for every vector.
 
 use embedded_safetensors::{
-    Error, ErrorKind, Model, ReadError,
+    Error, ErrorKind, Model,
     error::IndexPart,
     index::{Index, IndexMemory, IndexSize, IndexStorage},
     io::FileLen,
     validate::SortSlot,
 };
 use std::collections::BTreeMap;
-use std::convert::Infallible;
 use std::sync::Mutex;
 use support::apis::{Case, stored};
-use support::file::{entry, with_entries, with_header};
+use support::file::{entry, of_file, with_entries, with_header};
 use support::memory::Memory;
 use support::mock::{Plan, Storage};
 use support::random::Random;
 use support::verdict::full_verdict;
 
-fn format<T>(outcome: Result<T, ReadError<Infallible>>) -> Result<T, Error> {
-    outcome.map_err(|error| match error {
-        ReadError::Format(error) => error,
-        ReadError::Source(never) => match never {},
-        ReadError::UnexpectedEof { at } => panic!("the slice ended at {at}"),
-    })
-}
-
 fn open<'m>(file: &[u8], memory: IndexMemory<'m>, window: usize) -> Result<Index<'m>, Error> {
-    format(Model::open_indexed(file, memory, &mut vec![0; window])).map(|(_, index)| index)
+    of_file(Model::open_indexed(file, memory, &mut vec![0; window])).map(|(_, index)| index)
 }
 
 fn size_of_index(file: &[u8]) -> IndexSize {
     let (mut slots, mut window) = (vec![SortSlot::EMPTY; 1000], [0; 4096]);
-    let mut model = format(Model::open_unordered(file, &mut slots, &mut window)).expect("valid file");
-    format(model.index_size(&mut window)).expect("the header can be counted")
+    let mut model = of_file(Model::open_unordered(file, &mut slots, &mut window)).expect("valid file");
+    of_file(model.index_size(&mut window)).expect("the header can be counted")
 }
 
 /// Returns a file with twelve dimensions, three tensors, eleven bytes of names, and metadata with a longer

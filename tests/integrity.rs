@@ -3,9 +3,8 @@
 use embedded_safetensors::integrity::{Crc32, KEY, Sha256, Sum, Verifier, ZEROS};
 use embedded_safetensors::{Error, ErrorKind, Model, ReadAt, ReadError, asynch, io::FileLen};
 use sha2::Digest;
-use std::convert::Infallible;
 use support::executor::finish;
-use support::file::{Stored, with_header};
+use support::file::{Stored, of_file, with_header};
 use support::mock::{Failure, Fault, Plan, Reads, Replacement, Since, Storage};
 use support::waiting::{Waiting, Waits};
 
@@ -63,22 +62,17 @@ fn push(file: &[u8], piece: usize) -> Result<(), Error> {
 /// Checks that every way to verify a file has the same outcome.
 fn outcome(file: &[u8]) -> Result<(), Error> {
     let pushed = push(file, file.len());
-    let format = |outcome: Result<(), ReadError<Infallible>>| match outcome {
-        Ok(()) => Ok(()),
-        Err(ReadError::Format(error)) => Err(error),
-        Err(other) => panic!("{other}"),
-    };
     for window in WINDOWS.into_iter().chain(60..140) {
         assert_eq!(push(file, window), pushed, "pieces of {window}");
-        assert_eq!(format(verify(Stored(file), window)), pushed, "window of {window}");
-        assert_eq!(format(verify(file, window)), pushed, "in memory, window of {window}");
+        assert_eq!(of_file(verify(Stored(file), window)), pushed, "window of {window}");
+        assert_eq!(of_file(verify(file, window)), pushed, "in memory, window of {window}");
         let awaited = finish(async {
             let mut window = vec![0; window];
             let source = Waiting::new(Stored(file), Waits { before: 1, after: 1 });
             let mut model = asynch::Model::open(source, &mut window).await?;
             model.verify_embedded(Sha256::new(), &mut window).await
         });
-        assert_eq!(format(awaited), pushed, "awaited, window of {window}");
+        assert_eq!(of_file(awaited), pushed, "awaited, window of {window}");
     }
     pushed
 }

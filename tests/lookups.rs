@@ -9,7 +9,7 @@ use embedded_safetensors::{
     query::{NamedTensor, Query},
     validate::SortSlot,
 };
-use support::file::{entry, with_entries, with_header, with_tensors};
+use support::file::{entry, of_file, with_entries, with_header, with_tensors};
 use support::mock::{Plan, Storage};
 
 /// Returns the header of empty tensors with these names, in their JSON spelling.
@@ -182,10 +182,7 @@ fn value(header: &str, key: &str, memory: usize) -> Result<Option<String>, Error
     let mut window = [0; 16];
     let first = ask(&mut Model::open(&file[..], &mut window).expect("valid file"), &mut window);
     through_windows(&file, |model, window| assert_eq!(ask(model, window), first));
-    first.map_err(|error| match error {
-        ReadError::Format(error) => error,
-        other => panic!("{other:?}"),
-    })
+    of_file(first)
 }
 
 #[test]

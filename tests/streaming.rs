@@ -1,18 +1,18 @@
 //! Every conformance vector through every kind of source, with windows and buffers of many sizes.
 
-use std::fmt::Debug;
 use std::ops::Range;
 use std::sync::OnceLock;
 
 use embedded_io::Read;
 use embedded_safetensors::{
-    Error, ErrorKind, Model, ReadError, TensorInfo, TensorReader,
+    Error, ErrorKind, Model, TensorInfo, TensorReader,
     validate::{SortSlot, validate_header},
 };
 use support::apis::{Case, stored};
 use support::context::Context;
 #[cfg(feature = "std")]
 use support::disk::DISK;
+use support::file::of_file;
 use support::memory::Memory;
 use support::mock::{Plan, Reads, Storage};
 use support::random::Random;
@@ -163,7 +163,7 @@ fn test_file(kind: SourceKind, sample: &Sample, reads: &[Reads]) {
         let source = kind.source(&storage);
         let opened = match sample.file.len() {
             0..QUERIED => stored::sorted_from(source, &case, &mut slots, &mut window, &mut random),
-            _ => Model::open_unordered(source, &mut slots, &mut window).map(drop).map_err(error_of_the_file),
+            _ => of_file(Model::open_unordered(source, &mut slots, &mut window).map(drop)),
         };
         assert_eq!(opened, expected);
     }
@@ -300,13 +300,6 @@ impl Tensor<'_> {
     }
 }
 
-fn error_of_the_file<E: Debug>(error: ReadError<E>) -> Error {
-    match error {
-        ReadError::Format(error) => error,
-        error => panic!("{error:?}"),
-    }
-}
-
 /// Flash does not know where its file ends; the bytes after it are not read.
 #[test]
 fn flash_of_unknown_length_is_read() {
@@ -334,7 +327,7 @@ fn longest_headers_are_read_from_every_source(half: Half) {
 fn test_long_header(kind: SourceKind, vector: &Vector, file: &[u8]) {
     let _context = Context(|| vector.id.clone());
     let storage = Storage::new(file, Plan::default());
-    match Model::open(kind.source(&storage), &mut vec![0; 1 << 16]).map_err(error_of_the_file) {
+    match of_file(Model::open(kind.source(&storage), &mut vec![0; 1 << 16])) {
         Ok(model) => {
             assert_eq!(vector.ours, Ours::Accept);
             assert_eq!(Some(model.summary().tensors), vector.tensor_count.map(|count| count as u64));

@@ -7,11 +7,11 @@ use std::path::Path;
 use std::time::Instant;
 
 use embedded_safetensors::integrity::{KEY, Sha256};
-use embedded_safetensors::{Dtype, ReadError, slice::AxisRange, write::Placement};
+use embedded_safetensors::{Dtype, slice::AxisRange, write::Placement};
 use safetensors_files::{EditError, ModelEditor, NewBytes, SaveMethod};
 use support::context::Context;
 use support::dictionary::{Dictionary, Kinds, Named};
-use support::file::{entry, with_header, with_tensors};
+use support::file::{entry, of_file, with_header, with_tensors};
 use support::random::Random;
 use support::slices::{Asked, Case};
 use support::texts::{RESERVED, text};
@@ -488,10 +488,7 @@ fn verdict(path: &Path) -> Result<(), &'static str> {
     let file = bytes(path);
     let mut window = [0; 64];
     let mut model = embedded_safetensors::Model::open(&file[..], &mut window).expect("valid");
-    model.verify_embedded(Sha256::new(), &mut window).map_err(|error| match error {
-        ReadError::Format(error) => error.kind.code(),
-        error => panic!("{error}"),
-    })
+    of_file(model.verify_embedded(Sha256::new(), &mut window)).map_err(|error| error.kind.code())
 }
 
 /// Who removes the sum, or all metadata, does not want it in the file any more.

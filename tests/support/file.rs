@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::fmt::{Debug, Display};
 use std::ops::Range;
 
-use embedded_safetensors::{ReadAt, io::FileLen};
+use embedded_safetensors::{Error, ReadAt, ReadError, io::FileLen};
 
 /// Returns a file with this header, and zeros for data.
 pub fn with_header(header: &str, data_len: usize) -> Vec<u8> {
@@ -54,4 +54,18 @@ impl ReadAt for Stored<'_> {
     fn file_len(&mut self) -> Result<FileLen, Infallible> {
         self.0.file_len()
     }
+}
+
+/// Returns what a call says about the file.
+///
+/// # Errors
+/// That of the file.
+///
+/// # Panics
+/// If the storage has a fault.
+pub fn of_file<T>(outcome: Result<T, ReadError<impl Debug>>) -> Result<T, Error> {
+    outcome.map_err(|error| match error {
+        ReadError::Format(error) => error,
+        error => panic!("{error:?}"),
+    })
 }
