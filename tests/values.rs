@@ -74,7 +74,7 @@ fn file(random: &mut Random) -> Vec<u8> {
 }
 
 /// Types of values, compared by their bits because of NaNs.
-trait Value: Element + Default + Debug + PartialEq {
+pub trait Value: Element + Default + Debug + PartialEq {
     fn bits(self) -> u64;
 }
 

@@ -4,32 +4,12 @@ mod tables;
 
 use std::convert::Infallible;
 
-use embedded_safetensors::{Dtype, ErrorKind, Model, ReadAt, ReadError, values::Element};
+use embedded_safetensors::{Dtype, ErrorKind, Model, ReadAt};
 use half::{bf16, f16};
-use support::file::{Stored, with_tensors};
+use support::file::{Stored, of_file, with_tensors};
 use tables::{Expected, Pair, Tables};
 
-/// A type of values, and its name in the tables.
-trait Value: Element + Default {
-    const NAME: &str;
-
-    /// Appends its bytes, as they are in a file.
-    fn put(&self, bytes: &mut Vec<u8>);
-}
-
-macro_rules! values {
-    ($($type:ident),*) => {$(
-        impl Value for $type {
-            const NAME: &str = stringify!($type);
-
-            fn put(&self, bytes: &mut Vec<u8>) {
-                bytes.extend_from_slice(&self.to_le_bytes());
-            }
-        }
-    )*};
-}
-
-values!(f32, f64, u8, i8, u16, i16, u32, i32, u64, i64, f16, bf16);
+use crate::values::Value;
 
 /// A check of a dtype and a type.
 trait Check {
@@ -77,7 +57,7 @@ impl Source {
             read::<T, _>(Stored(&self.file), loss, first, len),
             "{} as {}",
             self.dtype,
-            T::NAME
+            T::DTYPE
         );
         values
     }
@@ -102,22 +82,17 @@ where
         Loss::None => reader.read(&mut values),
         Loss::Rounded => reader.rounded().read(&mut values),
     };
-    match read {
-        Ok(values) => {
-            let mut bytes = Vec::with_capacity(len * size_of::<T>());
-            values.iter().for_each(|value| value.put(&mut bytes));
-            Ok(bytes)
-        }
-        Err(ReadError::Format(error)) => Err(error.kind),
-        Err(other) => panic!("memory cannot fail: {other}"),
-    }
+    let (values, width) = (of_file(read).map_err(|error| error.kind)?, size_of::<T>());
+    let mut bytes = Vec::with_capacity(len * width);
+    values.iter().for_each(|value| bytes.extend(&value.bits().to_le_bytes()[..width]));
+    Ok(bytes)
 }
 
 /// Names the pair if the values are not the expected ones.
 fn assert_matches<T: Value>(source: &Source, expected: &Expected<'_>, found: Result<Vec<u8>, ErrorKind>) {
-    let found = found.unwrap_or_else(|kind| panic!("{} as {}: {kind:?}", source.dtype, T::NAME));
+    let found = found.unwrap_or_else(|kind| panic!("{} as {}: {kind:?}", source.dtype, T::DTYPE));
     let difference = || expected.difference(&found, size_of::<T>());
-    assert!(expected.matches(&found), "{} as {}: {}", source.dtype, T::NAME, difference());
+    assert!(expected.matches(&found), "{} as {}: {}", source.dtype, T::DTYPE, difference());
 }
 
 /// Counts the existing conversions.
@@ -173,7 +148,7 @@ impl Check for Parts {
             for len in 1..=70 {
                 let expected = &all[first * size_of::<T>()..][..len * size_of::<T>()];
                 let found = source.part::<T>(Loss::Rounded, first, len).unwrap();
-                assert_eq!(found, expected, "{} as {}: {len} from {first} on", source.dtype, T::NAME);
+                assert_eq!(found, expected, "{} as {}: {len} from {first} on", source.dtype, T::DTYPE);
             }
         }
     }

@@ -3,15 +3,15 @@
 use embedded_safetensors::{
     Dtype, ErrorKind, ReadError, View,
     reader::{Sliced, Values},
-    values::{Element, dtypes::Rounded},
+    values::dtypes::Rounded,
 };
-use std::fmt::Debug;
 use support::context::Context;
 use support::file::with_tensors;
 use support::random::Random;
 use support::share;
-
 use support::slices::{Asked, Case};
+
+use crate::values::Value;
 
 const CASES: u64 = 30_000;
 
@@ -59,29 +59,7 @@ fn large_slice_values_match_elements() {
     }
 }
 
-/// Bits of values, because NaN is not equal to itself.
-trait Bits: Element + Default + Debug {
-    fn bits(self) -> u64;
-}
-
-macro_rules! bits {
-    ($($type:ty: $bits:expr),*) => {$(
-        impl Bits for $type {
-            fn bits(self) -> u64 {
-                $bits(self)
-            }
-        }
-    )*};
-}
-
-bits!(
-    f32: |value: f32| value.to_bits().into(),
-    f64: f64::to_bits,
-    i16: |value: i16| u64::from(value.cast_unsigned()),
-    u64: |value| value
-);
-
-fn test_values<T: Bits>(case: &Case, file: &[u8], tensor: &[u8], random: &mut Random) {
+fn test_values<T: Value>(case: &Case, file: &[u8], tensor: &[u8], random: &mut Random) {
     let Some(expected) = expected::<T>(case, tensor) else {
         let mut reader = sliced(file, case);
         let is_conversion_error = |kind| kind == ErrorKind::NoConversion { from: case.dtype, to: T::DTYPE };
@@ -97,7 +75,7 @@ fn test_values<T: Bits>(case: &Case, file: &[u8], tensor: &[u8], random: &mut Ra
     assert_eq!(found, expected);
     let mut all = vec![T::default(); expected.len()];
     sliced(file, case).read_exact(&mut all).expect("enough elements");
-    assert_eq!(all.into_iter().map(T::bits).collect::<Vec<_>>(), expected);
+    assert_eq!(all.into_iter().map(Value::bits).collect::<Vec<_>>(), expected);
     let mut long = vec![T::default(); expected.len() + 1 + random.below(3)];
     let (asked, len) = (long.len() as u64 - 1, expected.len() as u64);
     let outcome = sliced(file, case).read_exact(&mut long);
@@ -107,7 +85,7 @@ fn test_values<T: Bits>(case: &Case, file: &[u8], tensor: &[u8], random: &mut Ra
 }
 
 /// Reads in one call; if a value is not exact, there is an error.
-fn test_exact_values<T: Bits>(case: &Case, file: &[u8], expected: &[u64], values: &mut [T]) {
+fn test_exact_values<T: Value>(case: &Case, file: &[u8], expected: &[u64], values: &mut [T]) {
     let tensor = View::parse(file).and_then(|view| view.tensor("t")).expect("present");
     let mut reader = tensor.reader().slice(&case.ranges()).expect("in range").values();
     let values = &mut values[..expected.len()];
@@ -127,7 +105,7 @@ fn sliced<'f>(file: &'f [u8], case: &Case) -> Rounding<'f> {
 
 /// Returns the values of the elements when they are adjacent in a tensor of their own; `None` where the type
 /// cannot hold them.
-fn expected<T: Bits>(case: &Case, tensor: &[u8]) -> Option<Vec<u64>> {
+fn expected<T: Value>(case: &Case, tensor: &[u8]) -> Option<Vec<u64>> {
     let mut bytes = case.bytes(tensor);
     let count = case.listed().len() * if case.dtype == Dtype::C64 { 2 } else { 1 };
     // Four elements of 6 bits fill whole bytes.
@@ -145,7 +123,7 @@ fn expected<T: Bits>(case: &Case, tensor: &[u8]) -> Option<Vec<u64>> {
 }
 
 /// Reads in pieces of random lengths, by either call.
-fn in_pieces<T: Bits>(mut reader: Rounding<'_>, random: &mut Random) -> Vec<u64> {
+fn in_pieces<T: Value>(mut reader: Rounding<'_>, random: &mut Random) -> Vec<u64> {
     let mut found = vec![];
     let largest = random.pick(&[1, 3, 20, 200]);
     while reader.remaining() > 0 {
