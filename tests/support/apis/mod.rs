@@ -13,13 +13,19 @@ use crate::random::Random;
 use crate::verdict::full_verdict;
 use vectors::table::{Table, Tensor};
 
+/// How an API reads a file: it asserts that everything it returns for a valid one is right.
+type Read = fn(&Case<'_>, &mut Random) -> Result<(), Error>;
+
 /// An API that reads files.
 struct Api {
     name: &'static str,
     /// The parts of the verdict that it omits, and what it cannot do.
     lacks: &'static [Lack],
-    /// Reads the file, and asserts that everything it returns for a valid file is right.
-    read: fn(&Case<'_>, &mut Random) -> Result<(), Error>,
+    read: Read,
+}
+
+const fn api(name: &'static str, lacks: &'static [Lack], read: Read) -> Api {
+    Api { name, lacks, read }
 }
 
 /// A part of the verdict that an API omits, or something that it cannot do.

@@ -6,13 +6,13 @@ use std::{env, fs, process, thread};
 use embedded_safetensors::{Error, FileModel, MappedModel, file::FileErrorKind};
 use safetensors_files::{EditError, EditErrorKind, ModelEditor};
 
-use super::{Api, Case};
+use super::{Api, Case, api};
 use vectors::table::Tensor;
 
 pub const APIS: [Api; 3] = [
-    Api { name: "FileModel", lacks: &[], read: |case, _| at_a_path(case, |path| open(case, path)) },
-    Api { name: "MappedModel", lacks: &[], read: |case, _| at_a_path(case, |path| map(case, path)) },
-    Api { name: "ModelEditor", lacks: &[], read: |case, _| at_a_path(case, |path| draft(case, path)) },
+    api("FileModel", &[], |case, _| at_a_path(case, |path| open(case, path))),
+    api("MappedModel", &[], |case, _| at_a_path(case, |path| map(case, path))),
+    api("ModelEditor", &[], |case, _| at_a_path(case, |path| draft(case, path))),
 ];
 
 fn at_a_path(case: &Case<'_>, read: impl FnOnce(&Path) -> Result<(), EditError>) -> Result<(), Error> {

@@ -9,7 +9,7 @@ use embedded_safetensors::{
     stream::{Receiver, Router, RouterEvent, Target},
 };
 
-use super::{Api, Case, Lack, lend};
+use super::{Api, Case, Lack, api, lend};
 use crate::contents::{contents, tensor_of};
 use crate::memory::Memory;
 use crate::random::Random;
@@ -20,15 +20,11 @@ use crate::verdict::Reader;
 const OF_EVENTS: &[Lack] = &[Lack::Names, Lack::Keys, Lack::Layout, Lack::Length, Lack::Tensors];
 
 pub const APIS: [Api; 5] = [
-    Api { name: "Validator and DuplicateFinder", lacks: &[Lack::Length], read: check },
-    Api { name: "HeaderParser", lacks: OF_EVENTS, read: parse },
-    Api {
-        name: "Entries",
-        lacks: &[Lack::Names, Lack::Keys, Lack::Layout, Lack::Length, Lack::Rank],
-        read: list,
-    },
-    Api { name: "Receiver", lacks: &[Lack::Names, Lack::Keys, Lack::Length, Lack::Order], read: receive },
-    Api { name: "Router", lacks: &[Lack::Keys, Lack::Length], read: route },
+    api("Validator and DuplicateFinder", &[Lack::Length], check),
+    api("HeaderParser", OF_EVENTS, parse),
+    api("Entries", &[Lack::Names, Lack::Keys, Lack::Layout, Lack::Length, Lack::Rank], list),
+    api("Receiver", &[Lack::Names, Lack::Keys, Lack::Length, Lack::Order], receive),
+    api("Router", &[Lack::Keys, Lack::Length], route),
 ];
 
 /// Returns a split into pieces of one length, which may be one byte.

@@ -10,9 +10,10 @@ use embedded_safetensors::{
 };
 
 use super::viewed::{enough_slots, some_slots};
-use super::{Api, Case, Lack, lend};
+use super::{Api, Case, Lack, api, lend};
 use crate::contents::tensor_of;
 use crate::executor::finish;
+use crate::file::of_file;
 use crate::memory::Memory;
 use crate::mock::{Plan, Reads, Storage};
 use crate::random::Random;
@@ -28,54 +29,22 @@ const UNINDEXED: &[Lack] = &[Lack::Names, Lack::Keys];
 const UNSORTED: &[Lack] = &[Lack::Names, Lack::Keys, Lack::Order];
 
 pub(super) const APIS: [Api; 10] = [
-    Api { name: "Model::open, in memory", lacks: UNSORTED, read: |case, random| opened(SLICE, case, random) },
-    Api {
-        name: "Model::open, own storage",
-        lacks: UNSORTED,
-        read: |case, random| opened(CUSTOM, case, random),
-    },
-    Api { name: "Model::open_with, own storage", lacks: UNSORTED, read: opened_with },
-    Api {
-        name: "Model::open_unordered, own storage",
-        lacks: UNINDEXED,
-        read: |case, random| sorted(CUSTOM, case, random),
-    },
-    Api {
-        name: "Model::open_unordered, a stream that seeks",
-        lacks: UNINDEXED,
-        read: |case, random| sorted(STREAM, case, random),
-    },
-    Api {
-        name: "Model::open_unordered, NOR flash",
-        lacks: UNINDEXED,
-        read: |case, random| sorted(nor::<4, 6>(), case, random),
-    },
-    Api {
-        name: "Model::open_indexed, own storage",
-        lacks: &[Lack::Keys],
-        read: |case, random| indexed(CUSTOM, case, random),
-    },
-    Api {
-        name: "Model::open_indexed, in memory",
-        lacks: &[Lack::Keys],
-        read: |case, random| indexed(SLICE, case, random),
-    },
-    Api { name: "asynch::Model::open_unordered", lacks: UNINDEXED, read: sorted_later },
-    Api { name: "asynch::Model::open_indexed", lacks: &[Lack::Keys], read: indexed_later },
+    api("Model::open, in memory", UNSORTED, |case, random| opened(SLICE, case, random)),
+    api("Model::open, own storage", UNSORTED, |case, random| opened(CUSTOM, case, random)),
+    api("Model::open_with, own storage", UNSORTED, opened_with),
+    api("Model::open_unordered, own storage", UNINDEXED, |case, random| sorted(CUSTOM, case, random)),
+    api("Model::open_unordered, a stream that seeks", UNINDEXED, |case, random| sorted(STREAM, case, random)),
+    api("Model::open_unordered, NOR flash", UNINDEXED, |case, random| sorted(nor::<4, 6>(), case, random)),
+    api("Model::open_indexed, own storage", &[Lack::Keys], |case, random| indexed(CUSTOM, case, random)),
+    api("Model::open_indexed, in memory", &[Lack::Keys], |case, random| indexed(SLICE, case, random)),
+    api("asynch::Model::open_unordered", UNINDEXED, sorted_later),
+    api("asynch::Model::open_indexed", &[Lack::Keys], indexed_later),
 ];
 
 const WINDOWS: [usize; 10] = [1, 2, 7, 8, 9, 16, 64, 100, 512, 4096];
 
 fn storage<'f>(case: &Case<'f>, reads: &[Reads], random: &mut Random) -> Storage<'f> {
     Storage::new(case.file, Plan { reads: random.pick(reads), ..Plan::default() })
-}
-
-/// The storage itself has no faults.
-fn of_file<T>(outcome: Result<T, ReadError<impl std::fmt::Debug>>) -> Result<T, Error> {
-    outcome.map_err(|error| match error {
-        ReadError::Format(error) => error,
-        error => panic!("{error:?}"),
-    })
 }
 
 fn opened(kind: SourceKind, case: &Case<'_>, random: &mut Random) -> Result<(), Error> {

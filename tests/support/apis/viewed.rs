@@ -6,23 +6,19 @@ use embedded_safetensors::{
     validate::{SortSlot, validate, validate_header},
 };
 
-use super::{Api, Case, Lack};
+use super::{Api, Case, Lack, api};
 use crate::random::Random;
 use vectors::table::Tensor;
 
 pub const APIS: [Api; 4] = [
-    Api { name: "validate", lacks: &[], read: check_all },
-    Api { name: "validate_header", lacks: &[Lack::Names, Lack::Keys], read: check_once },
-    Api {
-        name: "View::parse",
-        lacks: &[Lack::Names, Lack::Keys, Lack::Order],
-        read: |case, random| look(case, View::parse(case.file)?, random),
-    },
-    Api {
-        name: "View::parse_unordered",
-        lacks: &[Lack::Names, Lack::Keys],
-        read: |case, random| look(case, View::parse_unordered(case.file, &mut some_slots(random))?, random),
-    },
+    api("validate", &[], check_all),
+    api("validate_header", &[Lack::Names, Lack::Keys], check_once),
+    api("View::parse", &[Lack::Names, Lack::Keys, Lack::Order], |case, random| {
+        look(case, View::parse(case.file)?, random)
+    }),
+    api("View::parse_unordered", &[Lack::Names, Lack::Keys], |case, random| {
+        look(case, View::parse_unordered(case.file, &mut some_slots(random))?, random)
+    }),
 ];
 
 /// Returns from one slot up to enough for nearly every file; with fewer, the header is read more often.
