@@ -3,6 +3,7 @@
 
 use std::cell::Cell;
 use std::fs;
+use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::process::Command;
@@ -18,7 +19,7 @@ use safetensors_files::{
 };
 
 use crate::files::processes::{kill_many_times, leftovers};
-use crate::files::temp_dir::{TempDir, message};
+use crate::files::temp_dir::{TempDir, message, names_in};
 
 /// Writes a directory with a model and another file, filled with this byte.
 fn write(path: &Path, fill: u8) -> Result<(), EditError> {
@@ -37,22 +38,13 @@ fn put(dir: &TempDir) -> std::path::PathBuf {
     path
 }
 
-fn names(path: &Path) -> Vec<String> {
-    let mut names: Vec<_> = fs::read_dir(path)
-        .expect("present")
-        .map(|entry| entry.expect("readable").file_name().into_string().expect("a plain name"))
-        .collect();
-    names.sort();
-    names
-}
-
 const NAMES: [&str; 3] = ["SHA256SUMS", "model.safetensors", "step.json"];
 
 #[test]
 fn written_checkpoint_is_verified() {
     let dir = TempDir::new();
     let path = put(&dir);
-    assert_eq!(names(&path), NAMES);
+    assert_eq!(names_in(&path), NAMES);
     assert_eq!(dir.names(), ["last"]);
     let model = fs::metadata(path.join("model.safetensors")).expect("present").len();
     assert_eq!(verify_checkpoint(&path).expect("complete"), Verified { files: 2, bytes: model + 3 });
@@ -68,8 +60,8 @@ fn parent_directories_are_created() {
     let dir = TempDir::new();
     let path = dir.join("runs/7/last");
     write(&path, b'1').expect("succeeds");
-    assert_eq!((names(&path), dir.names()), (NAMES.map(String::from).to_vec(), vec!["runs".to_owned()]));
-    assert_eq!(names(&dir.join("runs/7")), ["last"]);
+    assert_eq!((names_in(&path), dir.names()), (NAMES.map(String::from).to_vec(), vec!["runs".to_owned()]));
+    assert_eq!(names_in(&dir.join("runs/7")), ["last"]);
     write(&path, b'2').expect("present");
     assert_eq!(verify_checkpoint(&path).expect("complete").files, 2);
     dir.put("file", b"x");
@@ -115,7 +107,7 @@ fn directory_replaces_another() {
     fs::write(path.join("more/old"), b"old").expect("succeeds");
     let with_slash = format!("{}/", path.display());
     write(Path::new(&with_slash), b'2').expect("succeeds");
-    assert_eq!((names(&path), dir.names()), (NAMES.map(String::from).to_vec(), vec!["last".to_owned()]));
+    assert_eq!((names_in(&path), dir.names()), (NAMES.map(String::from).to_vec(), vec!["last".to_owned()]));
     assert_eq!(fs::read(path.join("step.json")).expect("present"), b"222");
     verify_checkpoint(&path).expect("complete");
     assert!(!recover_checkpoint(&path).expect("nothing to do"));
@@ -169,7 +161,7 @@ fn failure_keeps_the_old_directory() {
         "{}",
         sentences[3]
     );
-    assert_eq!((dir.names(), names(&path)), (vec!["last".to_owned()], NAMES.map(String::from).to_vec()));
+    assert_eq!((dir.names(), names_in(&path)), (vec!["last".to_owned()], NAMES.map(String::from).to_vec()));
     verify_checkpoint(&path).expect("complete");
     let panics = || write_checkpoint(&path, |_| panic!("on purpose"));
     assert!(catch_unwind(AssertUnwindSafe(panics)).is_err());
@@ -208,7 +200,10 @@ fn other_directory_is_not_replaced() {
     let unfilled = || write_checkpoint(&path, |_| panic!("it is rejected before"));
     let sentence = "./last: not a checkpoint: it has no SHA256SUMS; refusing to replace it";
     assert_eq!(message(&dir, unfilled()), sentence);
-    assert_eq!((dir.names(), names(&path)), (vec!["last".into()], vec!["SHA256SUMS".into(), "mine".into()]));
+    assert_eq!(
+        (dir.names(), names_in(&path)),
+        (vec!["last".into()], vec!["SHA256SUMS".into(), "mine".into()])
+    );
     fs::remove_dir_all(&path).expect("present");
     let begun = write_checkpoint(&path, |checkpoint| {
         fs::create_dir(&path)?;
@@ -216,7 +211,7 @@ fn other_directory_is_not_replaced() {
         checkpoint.write_bytes("step", b"1")
     });
     assert_eq!(message(&dir, begun), sentence, "one that is created meanwhile");
-    assert_eq!((dir.names(), names(&path)), (vec!["last".to_owned()], vec!["mine".to_owned()]));
+    assert_eq!((dir.names(), names_in(&path)), (vec!["last".to_owned()], vec!["mine".to_owned()]));
     fs::remove_file(path.join("mine")).expect("present");
     write(&path, b'1').expect("an empty directory is replaced");
 }
@@ -242,7 +237,9 @@ fn link_is_followed_to_but_rejected_in_directory() {
     assert_eq!(fs::read(dir.join("last/step.json")).expect("present"), b"222");
     assert!(link.is_symlink());
     std::os::unix::fs::symlink("step.json", dir.join("last/other")).expect("succeeds");
-    assert_eq!(verify_error(&dir), "./last/other: it is a link, not a file");
+    let error = verify_checkpoint(dir.join("last")).expect_err("differs from the list");
+    assert!(matches!(error.kind(), EditErrorKind::File(_)) && error.path() == dir.join("last/other"));
+    assert_eq!(message(&dir, Err::<(), _>(error)), "./last/other: it is a link, not a file");
     let outcome = write_checkpoint(&link, |checkpoint| {
         Ok(std::os::unix::fs::symlink("/", checkpoint.path().join("root"))?)
     });
@@ -254,26 +251,12 @@ fn link_is_followed_to_but_rejected_in_directory() {
     );
 }
 
-fn verify_error(dir: &TempDir) -> String {
-    let error = verify_checkpoint(dir.join("last")).expect_err("differs from the list");
-    assert_eq!(matches!(error.kind(), EditErrorKind::File(_)), error.path() == dir.join("last/other"));
-    error.to_string().replace(dir.path().to_str().expect("a plain path"), ".")
-}
-
 /// Returns the error after a change to a valid directory.
 fn tampered(tamper: impl Fn(&Path)) -> String {
     let dir = TempDir::new();
     tamper(&put(&dir));
-    let error = verify_checkpoint(dir.join("last")).expect_err("differs from the list");
-    let message = error.to_string().replace(dir.path().to_str().expect("a plain path"), ".");
+    let message = message(&dir, verify_checkpoint(dir.join("last")));
     message.strip_prefix("./last: ").map(str::to_owned).unwrap_or(message)
-}
-
-fn with_list(change: impl Fn(String) -> Vec<u8>) -> impl Fn(&Path) {
-    move |path| {
-        let list = fs::read_to_string(path.join("SHA256SUMS")).expect("UTF-8");
-        fs::write(path.join("SHA256SUMS"), change(list)).expect("succeeds");
-    }
 }
 
 #[test]
@@ -282,51 +265,31 @@ fn tampered_file_is_named() {
         "f6e0a1e2ac41945a9aa7ff8a8aaa0cebc12a3bcc981a929ad5cf810a090e11ae",
         "9b871512327c09ce91dd649b3f96a63b7408ef267c8cc5710114e629730cb61f",
     );
-    let line = |name: &str| format!("{one}  {name}\n");
-    let no_line = "it is not a sum of 64 hexadecimal digits, two spaces and a name";
-    let added = |text: String| with_list(move |list| format!("{list}{text}").into_bytes());
-    for (found, expected) in [
-        (
-            tampered(|path| fs::write(path.join("step.json"), "222").expect("succeeds")),
-            format!("\"step.json\" has the SHA-256 sum {two}, but the list says {one}"),
-        ),
-        (
-            tampered(|path| fs::remove_file(path.join("step.json")).expect("present")),
-            "\"step.json\" is listed but missing".into(),
-        ),
-        (tampered(|path| fs::write(path.join("x"), "").expect("succeeds")), "\"x\" is not listed".into()),
-        (
-            tampered(|path| fs::remove_file(path.join("SHA256SUMS")).expect("present")),
-            "it has no SHA256SUMS".into(),
-        ),
-        (
-            tampered(added(line("step.json"))),
-            "line 3 of SHA256SUMS: \"step.json\" is listed more than once".into(),
-        ),
-        (
-            tampered(added(line("../x"))),
-            "line 3 of SHA256SUMS: unsafe file name \"../x\": it leads out of its directory".into(),
-        ),
-        (
-            tampered(added(line("/etc/passwd"))),
-            "line 3 of SHA256SUMS: unsafe file name \"/etc/passwd\": it is absolute".into(),
-        ),
-        (
-            tampered(added(line("SHA256SUMS"))),
-            "line 3 of SHA256SUMS: unsafe file name \"SHA256SUMS\": it is the list of sums".into(),
-        ),
-        (tampered(added("x".into())), format!("line 3 of SHA256SUMS: {no_line}")),
-        (tampered(added(format!("{}  x\n", &one[1..]))), format!("line 3 of SHA256SUMS: {no_line}")),
-        (tampered(added(format!("{}g  x\n", &one[1..]))), format!("line 3 of SHA256SUMS: {no_line}")),
-        (tampered(added(format!("\\{one}  x\n"))), format!("line 3 of SHA256SUMS: {no_line}")),
-        (
-            tampered(with_list(|list| [list.as_bytes(), b"\xff"].concat())),
-            "line 3 of SHA256SUMS: it is not valid UTF-8".into(),
-        ),
-    ] {
-        assert_eq!(found, expected);
-    }
+    let changed = tampered(|path| fs::write(path.join("step.json"), "222").expect("succeeds"));
+    assert_eq!(changed, format!("\"step.json\" has the SHA-256 sum {two}, but the list says {one}"));
+    let missing = |name| tampered(|path| fs::remove_file(path.join(name)).expect("present"));
+    assert_eq!(missing("step.json"), "\"step.json\" is listed but missing");
+    assert_eq!(missing("SHA256SUMS"), "it has no SHA256SUMS");
+    let new = tampered(|path| fs::write(path.join("x"), "").expect("succeeds"));
+    assert_eq!(new, "\"x\" is not listed");
     assert!(tampered(|path| fs::remove_dir_all(path).expect("present")).contains("it has no SHA256SUMS"));
+    let line = |name: &str| format!("{one}  {name}\n").into_bytes();
+    let no_line = "it is not a sum of 64 hexadecimal digits, two spaces and a name";
+    for (added, expected) in [
+        (line("step.json"), "\"step.json\" is listed more than once"),
+        (line("../x"), "unsafe file name \"../x\": it leads out of its directory"),
+        (line("/etc/passwd"), "unsafe file name \"/etc/passwd\": it is absolute"),
+        (line("SHA256SUMS"), "unsafe file name \"SHA256SUMS\": it is the list of sums"),
+        (b"x".to_vec(), no_line),
+        (line("x")[1..].to_vec(), no_line),
+        ([&line("x")[1..64], b"g  x\n"].concat(), no_line),
+        ([b"\\", &line("x")[..]].concat(), no_line),
+        (b"\xff".to_vec(), "it is not valid UTF-8"),
+    ] {
+        let list = |path: &Path| fs::File::options().append(true).open(path.join("SHA256SUMS"));
+        let found = tampered(|path| list(path).expect("present").write_all(&added).expect("succeeds"));
+        assert_eq!(found, format!("line 3 of SHA256SUMS: {expected}"));
+    }
 }
 
 #[test]

@@ -39,11 +39,7 @@ impl TempDir {
 
     /// Returns the names of all entries, sorted.
     pub fn names(&self) -> Vec<String> {
-        let entries = fs::read_dir(&self.0).expect("present");
-        let name = |entry: fs::DirEntry| entry.file_name().into_string().expect("a plain name");
-        let mut names: Vec<String> = entries.map(|entry| name(entry.expect("readable"))).collect();
-        names.sort();
-        names
+        names_in(&self.0)
     }
 }
 
@@ -51,6 +47,15 @@ impl Drop for TempDir {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.0);
     }
+}
+
+/// Returns the names of all entries of a directory, sorted.
+pub fn names_in(path: &Path) -> Vec<String> {
+    let entries = fs::read_dir(path).expect("present");
+    let name = |entry: fs::DirEntry| entry.file_name().into_string().expect("a plain name");
+    let mut names: Vec<String> = entries.map(|entry| name(entry.expect("readable"))).collect();
+    names.sort();
+    names
 }
 
 /// Writes a file with all tensors of the dictionary, in its order.
