@@ -2,10 +2,11 @@
 
 use std::fs::{self, File};
 use std::io::{Seek, SeekFrom, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use embedded_safetensors::file::FileErrorKind;
-use safetensors_files::{EditErrorKind, ModelEditor};
+use safetensors_files::{EditError, EditErrorKind, ModelEditor};
 use support::file::with_header;
 
 use crate::files::temp_dir::TempDir;
@@ -28,8 +29,12 @@ fn overwrite(path: &Path, at: u64, bytes: &[u8]) {
 fn back_dated(path: &Path, change: Change) {
     let before = fs::metadata(path).and_then(|metadata| metadata.modified()).expect("present");
     change(path);
+    set_modified(path, before);
+}
+
+fn set_modified(path: &Path, time: SystemTime) {
     let file = File::options().write(true).open(path).expect("present");
-    file.set_modified(before).expect("owned by this test");
+    file.set_modified(time).expect("owned by this test");
 }
 
 const CHANGES: [Change; 5] = [
@@ -38,8 +43,7 @@ const CHANGES: [Change; 5] = [
     // Only data: detected by the time.
     |path| {
         overwrite(path, 8 + HEADER.len() as u64, b"XY");
-        let file = File::options().write(true).open(path).expect("present");
-        file.set_modified(std::time::SystemTime::UNIX_EPOCH).expect("owned by this test");
+        set_modified(path, SystemTime::UNIX_EPOCH);
     },
     // Only the header, back-dated: detected by its bytes.
     |path| back_dated(path, |path| overwrite(path, 29, b"eton")),
@@ -47,6 +51,18 @@ const CHANGES: [Change; 5] = [
 ];
 
 type Edit = fn(&mut ModelEditor<'_>);
+
+/// Writes the file, and edits it.
+fn edited(dir: &TempDir, edit: Edit) -> (PathBuf, ModelEditor<'static>) {
+    let path = dir.put("m", &with_header(HEADER, 8));
+    let mut editor = ModelEditor::open(&path).expect("valid file");
+    edit(&mut editor);
+    (path, editor)
+}
+
+fn is_changed(error: &EditError) -> bool {
+    matches!(error.kind(), EditErrorKind::File(FileErrorKind::Changed))
+}
 
 /// The edit of the file, and the name to save it to.
 const EDITS: [(Edit, &str); 4] = [
@@ -61,16 +77,11 @@ fn changed_file_is_not_saved() {
     for (number, change) in CHANGES.into_iter().enumerate() {
         for (edit, name) in EDITS {
             let dir = TempDir::new();
-            let path = dir.put("m", &with_header(HEADER, 8));
-            let mut editor = ModelEditor::open(&path).expect("valid file");
-            edit(&mut editor);
+            let (path, editor) = edited(&dir, edit);
             change(&path);
             let before = fs::read(&path).expect("present");
             let error = editor.save(dir.join(name)).expect_err("changed");
-            assert!(
-                matches!(error.kind(), EditErrorKind::File(FileErrorKind::Changed)),
-                "change {number}: {error}"
-            );
+            assert!(is_changed(&error), "change {number}: {error}");
             assert_eq!((fs::read(&path).expect("present"), dir.names()), (before, vec!["m".into()]));
         }
     }
@@ -81,23 +92,14 @@ fn changed_file_is_not_saved() {
 fn replaced_file_is_only_copied() {
     for (edit, name) in EDITS {
         let dir = TempDir::new();
-        let path = dir.put("m", &with_header(HEADER, 8));
-        let mut editor = ModelEditor::open(&path).expect("valid file");
-        edit(&mut editor);
+        let (path, editor) = edited(&dir, edit);
         let modified = fs::metadata(&path).and_then(|metadata| metadata.modified()).expect("present");
         let new = dir.put("new", &with_header(HEADER, 8));
-        File::options()
-            .write(true)
-            .open(&new)
-            .and_then(|file| file.set_modified(modified))
-            .expect("owned by this test");
+        set_modified(&new, modified);
         fs::rename(&new, &path).expect("present");
         let outcome = editor.save(dir.join(name));
         match name {
-            "m" => assert!(matches!(
-                outcome.expect_err("another file").kind(),
-                EditErrorKind::File(FileErrorKind::Changed)
-            )),
+            "m" => assert!(is_changed(&outcome.expect_err("another file"))),
             _ => drop(outcome.expect("succeeds")),
         }
         assert_eq!(fs::read(&path).expect("present"), with_header(HEADER, 8));
@@ -109,13 +111,11 @@ fn replaced_file_is_only_copied() {
 fn editor_saves_in_place_only_once() {
     let dir = TempDir::new();
     for edit in [EDITS[0].0, EDITS[1].0] {
-        let path = dir.put("m", &with_header(HEADER, 8));
-        let mut editor = ModelEditor::open(&path).expect("valid file");
-        edit(&mut editor);
+        let (path, mut editor) = edited(&dir, edit);
         editor.save(&path).expect("unchanged");
         editor.set_metadata("note", "newer");
         let error = editor.save(&path).expect_err("another file now");
-        assert!(matches!(error.kind(), EditErrorKind::File(FileErrorKind::Changed)), "{error}");
+        assert!(is_changed(&error), "{error}");
     }
 }
 
@@ -130,10 +130,7 @@ fn every_file_of_a_join_is_checked() {
     overwrite(&paths[1], 29, b"eton");
     for name in ["m", "n", "joined"] {
         let error = editor.save(dir.join(name)).expect_err("changed");
-        assert!(
-            matches!(error.kind(), EditErrorKind::File(FileErrorKind::Changed)) && error.path() == paths[1],
-            "{error}"
-        );
+        assert!(is_changed(&error) && error.path() == paths[1], "{error}");
     }
     assert_eq!(dir.names(), ["m", "n"]);
 }

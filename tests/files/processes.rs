@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::fs;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -23,6 +23,14 @@ fn run(args: &[&str]) -> Output {
 
 fn text(path: &Path) -> &str {
     path.to_str().expect("a plain path")
+}
+
+/// Lets the program write a file.
+fn written() -> (TempDir, PathBuf) {
+    let dir = TempDir::new();
+    let path = dir.join("m");
+    assert!(run(&["write", text(&path), "7"]).status.success());
+    (dir, path)
 }
 
 /// Whether the file is one that the program writes, with all of its bytes.
@@ -83,9 +91,7 @@ fn killed_writer_leaves_old_or_new_file() {
 
 #[test]
 fn killed_editor_leaves_old_or_new_header() {
-    let dir = TempDir::new();
-    let path = dir.join("m");
-    assert!(run(&["write", text(&path), "7"]).status.success());
+    let (dir, path) = written();
     let undo = ".m.undo".to_owned();
     let interrupted = AtomicBool::new(false);
     #[cfg(unix)]
@@ -107,9 +113,7 @@ fn killed_editor_leaves_old_or_new_header() {
 /// the other way round.
 #[test]
 fn file_can_be_opened_during_edits() {
-    let dir = TempDir::new();
-    let path = dir.join("m");
-    assert!(run(&["write", text(&path), "7"]).status.success());
+    let (dir, path) = written();
     let start_reader = || Command::new(PROGRAM).args(["look", text(&path)]).stderr(Stdio::piped()).spawn();
     let mut readers = [(); 3].map(|()| start_reader().expect("starts"));
     let mut round = 0;
@@ -128,9 +132,7 @@ fn file_can_be_opened_during_edits() {
 /// Nor does a process that opens it while the new values stall: it waits.
 #[test]
 fn edit_that_stalls_is_not_undone() {
-    let dir = TempDir::new();
-    let path = dir.join("m");
-    assert!(run(&["write", text(&path), "7"]).status.success());
+    let (_dir, path) = written();
     let (values, mut source) = std::io::pipe().expect("a pipe");
     let mut editor = ModelEditor::open(&path).expect("valid file");
     editor.set_tensor("a0", NewBytes::new(Dtype::U8, &[100_000], values)).expect("fits");
@@ -152,9 +154,7 @@ fn edit_that_stalls_is_not_undone() {
 /// Nor do processes that only read it: they find a complete header, or get an error that it is half written.
 #[test]
 fn file_can_be_read_during_edits() {
-    let dir = TempDir::new();
-    let path = dir.join("m");
-    assert!(run(&["write", text(&path), "7"]).status.success());
+    let (_dir, path) = written();
     let mut editor =
         Command::new(PROGRAM).args(["edit", text(&path)]).stdout(Stdio::piped()).spawn().expect("starts");
     wait_for_work(&mut editor);
@@ -168,9 +168,7 @@ fn file_can_be_read_during_edits() {
 /// Editors in threads of one process, each changing its own key of one file in place.
 #[test]
 fn threads_edit_one_file_in_turn() {
-    let dir = TempDir::new();
-    let path = dir.join("m");
-    assert!(run(&["write", text(&path), "1"]).status.success());
+    let (dir, path) = written();
     thread::scope(|scope| {
         for key in ["x", "y"] {
             let path = &path;
@@ -269,7 +267,7 @@ mod unix {
     }
 
     /// Writes a model in a directory, with these permissions.
-    fn put_model(dir: &TempDir, dir_mode: u32, file_mode: u32) -> std::path::PathBuf {
+    fn put_model(dir: &TempDir, dir_mode: u32, file_mode: u32) -> PathBuf {
         fs::create_dir(dir.join("place")).expect("succeeds");
         let path = dir.join("place/m");
         assert!(run(&["write", text(&path), "1"]).status.success());
