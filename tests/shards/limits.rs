@@ -10,17 +10,12 @@ const SMALL: ShardLimits = ShardLimits { bytes: 300, text: 10, depth: 4, tensors
 
 /// Returns the exceeded limit and what would be enough, read in pieces of any size.
 fn exceeded(text: &str) -> Option<(&'static str, u64, u64)> {
-    let outcomes =
-        [1, 2, 7, usize::MAX].map(|piece| match ShardIndex::read(Pieces(text.as_bytes(), piece), &SMALL) {
-            Ok(_) => None,
-            Err(error) => {
-                assert_eq!(error.kind().class(), Some(Class::Limit), "{error}");
-                let EditErrorKind::Shards(Limit { what, allowed, needed }) = error.kind() else {
-                    panic!("{error}")
-                };
-                Some((*what, *allowed, *needed))
-            }
-        });
+    let outcomes = [1, 2, 7, usize::MAX].map(|piece| {
+        let error = ShardIndex::read(Pieces(text.as_bytes(), piece), &SMALL).err()?;
+        assert_eq!(error.kind().class(), Some(Class::Limit), "{error}");
+        let EditErrorKind::Shards(Limit { what, allowed, needed }) = error.kind() else { panic!("{error}") };
+        Some((*what, *allowed, *needed))
+    });
     assert!(outcomes.iter().all(|outcome| *outcome == outcomes[0]), "{outcomes:?}");
     outcomes[0]
 }

@@ -101,60 +101,40 @@ fn error_after(change: impl Fn(&TempDir)) -> String {
     message.strip_prefix("./m.safetensors.index.json: ").map(str::to_owned).unwrap_or(message)
 }
 
-fn with_shard(number: usize, names: &'static [&'static str]) -> impl Fn(&TempDir) {
-    move |dir| shard(&dir.join(SHARDS[number]), names).expect("succeeds")
+/// Writes a shard of other tensors, each named by a letter.
+fn with_shard(dir: &TempDir, number: usize, names: &str) {
+    let names: Vec<String> = names.chars().map(String::from).collect();
+    shard(&dir.join(SHARDS[number]), &names).expect("succeeds");
 }
 
-fn with_size(size: u64) -> impl Fn(&TempDir) {
-    move |dir| {
-        let mut index =
-            ShardIndex::open(dir.join("m.safetensors.index.json"), &Default::default()).expect("valid file");
-        index.set_metadata("total_size", size).expect("a number");
-        let file = std::fs::File::create(dir.join("m.safetensors.index.json")).expect("succeeds");
-        index.write(file).expect("succeeds");
-    }
+fn with_size(dir: &TempDir) {
+    let path = dir.join("m.safetensors.index.json");
+    let mut index = ShardIndex::open(&path, &Default::default()).expect("valid file");
+    index.set_metadata("total_size", 15).expect("a number");
+    index.write(fs::File::create(path).expect("succeeds")).expect("succeeds");
 }
 
 #[test]
 fn mismatch_of_index_and_shards_is_reported() {
     let [one, two] = SHARDS;
+    let shard = |number, names| error_after(|dir| with_shard(dir, number, names));
+    let shards = |first, second| {
+        error_after(|dir| {
+            with_shard(dir, 0, first);
+            with_shard(dir, 1, second);
+        })
+    };
+    let gone = error_after(|dir| fs::remove_file(dir.join(two)).expect("present"));
     for (found, expected) in [
-        (error_after(with_shard(1, &["d"])), format!("tensor \"c\" is not in {two:?}, nor in another shard")),
-        (
-            error_after(with_shard(0, &[])),
-            format!("tensor \"a\" is not in {one:?}, nor in another shard (2 such tensors)"),
-        ),
-        (
-            error_after(with_shard(1, &["c", "d", "x"])),
-            format!("tensor \"x\" in {two:?} is not in the index"),
-        ),
-        (
-            error_after(with_shard(1, &["c", "d", "x", "y", "z"])),
-            format!("tensor \"x\" in {two:?} is not in the index (3 such tensors)"),
-        ),
-        (
-            error_after(with_shard(1, &["b", "c", "d"])),
-            format!("tensor \"b\" is in two shards, {one:?} and {two:?}"),
-        ),
-        (
-            error_after(|dir| {
-                with_shard(0, &["a"])(dir);
-                with_shard(1, &["b", "c", "d"])(dir);
-            }),
-            format!("tensor \"b\" is in {two:?}, not in {one:?}"),
-        ),
-        (
-            error_after(|dir| {
-                with_shard(0, &["c", "d"])(dir);
-                with_shard(1, &["a", "b"])(dir);
-            }),
-            format!("tensor \"c\" is in {one:?}, not in {two:?} (4 such tensors)"),
-        ),
-        (error_after(with_size(15)), "total_size is 15, but the tensors have 16 bytes".to_owned()),
-        (
-            error_after(|dir| fs::remove_file(dir.join(two)).expect("present")),
-            format!("shard {two:?}, which has 2 of the tensors, is missing"),
-        ),
+        (shard(1, "d"), format!("tensor \"c\" is not in {two:?}, nor in another shard")),
+        (shard(0, ""), format!("tensor \"a\" is not in {one:?}, nor in another shard (2 such tensors)")),
+        (shard(1, "cdx"), format!("tensor \"x\" in {two:?} is not in the index")),
+        (shard(1, "cdxyz"), format!("tensor \"x\" in {two:?} is not in the index (3 such tensors)")),
+        (shard(1, "bcd"), format!("tensor \"b\" is in two shards, {one:?} and {two:?}")),
+        (shards("a", "bcd"), format!("tensor \"b\" is in {two:?}, not in {one:?}")),
+        (shards("cd", "ab"), format!("tensor \"c\" is in {one:?}, not in {two:?} (4 such tensors)")),
+        (error_after(with_size), "total_size is 15, but the tensors have 16 bytes".to_owned()),
+        (gone, format!("shard {two:?}, which has 2 of the tensors, is missing")),
     ] {
         assert_eq!(found, expected);
     }
