@@ -157,6 +157,10 @@ fn elements_must_fill_bytes_and_64_bits() {
     }
 }
 
+fn duplicate(other: usize, tensor: usize) -> SpecError {
+    SpecError { kind: SpecErrorKind::DuplicateName { other }, part: SpecPart::Tensor(tensor) }
+}
+
 #[test]
 fn duplicate_name_among_many() {
     let names: Vec<_> = (0..1000).map(|number| format!("layer.{number:04}")).collect();
@@ -164,13 +168,13 @@ fn duplicate_name_among_many() {
     for (other, index) in [(0, 999), (0, 1), (998, 999), (123, 877), (500, 501)] {
         let mut tensors = tensors.clone();
         tensors[index] = TensorSpec::new(&names[other], Dtype::BOOL, &[]);
-        let error = Some(SpecErrorKind::DuplicateName { other }.at(index));
+        let error = Some(duplicate(other, index));
         assert_eq!(errors(FileSpec::new(&tensors))[1..], [error; 2]);
         // In the file's order the other one follows all that differ from it in dtype.
         let spec = tensors.remove(index);
         tensors.push(spec);
         let found = errors(FileSpec::new(&tensors));
-        assert_eq!(found, [Some(SpecErrorKind::DuplicateName { other }.at(999)); 3]);
+        assert_eq!(found, [Some(duplicate(other, 999)); 3]);
     }
 }
 
@@ -179,7 +183,7 @@ fn first_duplicate(tensors: &[TensorSpec<'_>]) -> Option<SpecError> {
     (0..tensors.len()).find_map(|other| {
         let index =
             (other + 1..tensors.len()).find(|index| tensors[*index].name() == tensors[other].name())?;
-        Some(SpecErrorKind::DuplicateName { other }.at(index))
+        Some(duplicate(other, index))
     })
 }
 
@@ -215,16 +219,6 @@ fn duplicate_name_among_all_dtypes() {
         *if found.is_some() { &mut duplicate } else { &mut valid } += 1;
     }
     assert!(valid > 500 && duplicate > 500, "{valid} {duplicate}");
-}
-
-trait At {
-    fn at(self, tensor: usize) -> SpecError;
-}
-
-impl At for SpecErrorKind {
-    fn at(self, tensor: usize) -> SpecError {
-        SpecError { kind: self, part: SpecPart::Tensor(tensor) }
-    }
 }
 
 #[test]
