@@ -33,7 +33,8 @@ pub struct Run {
 impl Run {
     pub fn new(program: impl AsRef<OsStr>) -> Self {
         let mut command = Command::new(program);
-        command.stdin(Stdio::null()).current_dir(workspace::root());
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.current_dir(workspace::root());
         for (name, _) in std::env::vars_os() {
             let text = name.to_string_lossy();
             if ONLY_FOR_XTASK.iter().any(|prefix| text.starts_with(prefix)) {
@@ -82,10 +83,9 @@ impl Run {
 
     /// Runs and shows the output; any exit code other than 0 is an error, with the first cause that the
     /// output names.
-    pub fn check(mut self) -> Result<(), String> {
+    pub fn check(self) -> Result<(), String> {
         println!("$ {}", self.text());
         let (name, mut cause) = (self.name(), None);
-        self.command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let status = self.run(|_, line| {
             let line = String::from_utf8_lossy(line);
             print!("{line}");
@@ -110,8 +110,7 @@ impl Run {
     }
 
     /// Runs silently and returns the exit status and the output.
-    pub fn output(mut self) -> Result<Output, String> {
-        self.command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    pub fn output(self) -> Result<Output, String> {
         let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
         let status = self.run(|stream, line| match stream {
             Stream::Out => stdout.extend(line),
@@ -129,8 +128,7 @@ impl Run {
 
     /// Runs and passes on every line as it arrives, from standard output and standard error; returns the
     /// exit code, `None` if a signal killed the program.
-    pub fn lines(mut self, mut on_line: impl FnMut(&str)) -> Result<Option<i32>, String> {
-        self.command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    pub fn lines(self, mut on_line: impl FnMut(&str)) -> Result<Option<i32>, String> {
         let status =
             self.run(|_, line| on_line(String::from_utf8_lossy(line).trim_end_matches(['\r', '\n'])))?;
         Ok(status.code())
@@ -138,10 +136,9 @@ impl Run {
 
     /// Runs a `cargo test`, shows its output and counts its tests. A run that fails without a failed test
     /// (a compile error, a crash, a hang) counts as one failure, as does a run without any test.
-    pub fn tests(mut self) -> Result<Tally, String> {
+    pub fn tests(self) -> Result<Tally, String> {
         println!("$ {}", self.text());
         let name = self.name();
-        self.command.stdout(Stdio::piped());
         let mut tally = Tally::default();
         let ended = self.run(|_, line| {
             let line = String::from_utf8_lossy(line);
