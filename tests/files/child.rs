@@ -1,7 +1,7 @@
 //! Operations on files in a process of their own, for tests that kill it, restrict it, or measure it.
 
 use std::collections::BTreeSet;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::process::ExitCode;
 
 use embedded_safetensors::{
@@ -10,7 +10,7 @@ use embedded_safetensors::{
     write::{FileSpec, TensorSpec},
 };
 use safetensors_files::{
-    EditError, EditErrorKind, ModelEditor, SaveMethod, checkpoint::write_checkpoint, write_file,
+    EditError, EditErrorKind, ModelEditor, NewBytes, SaveMethod, checkpoint::write_checkpoint, write_file,
 };
 
 /// The bytes of each tensor that `write` writes.
@@ -39,6 +39,7 @@ fn run(args: &[&str]) -> Result<(), EditError> {
             return (0..).try_for_each(|round| checkpoint(path, low_byte(round)).map(|()| report(round)));
         }
         ["edit", path] => return (0..).try_for_each(|round| edit(path, round).map(|()| report(round))),
+        ["set", path, fill] => return set(path, fill.parse().expect("a byte")),
         ["read", path] => return (0..3000).try_for_each(|_| read(path)),
         ["look", path] => {
             let opened = (0..3000).map(|_| look(path)).collect::<Result<Vec<_>, _>>()?;
@@ -84,6 +85,16 @@ fn edit(path: &str, round: u32) -> Result<(), EditError> {
     editor.rename_all(|name| format!("{}{}", &name[..1], round % 10))?;
     assert_eq!(editor.save(path)?, SaveMethod::InPlace);
     Ok(())
+}
+
+/// Opens a file, and sets a tensor when the input ends.
+fn set(path: &str, fill: u8) -> Result<(), EditError> {
+    let new = [fill; LEN];
+    let mut editor = ModelEditor::open(path)?;
+    editor.set_tensor("a0", NewBytes::new(Dtype::U8, &[LEN as u64], &new[..]))?;
+    report(0);
+    std::io::stdin().read_to_end(&mut Vec::new()).expect("a pipe");
+    editor.save(path).map(drop)
 }
 
 /// Opens a file that another process edits.

@@ -6,7 +6,7 @@ use std::path::Path;
 #[cfg(target_os = "linux")]
 use std::time::Instant;
 
-use embedded_safetensors::integrity::{KEY, Sha256};
+use embedded_safetensors::integrity::{KEY, Sha256, Verifier};
 use embedded_safetensors::{Dtype, slice::AxisRange, write::Placement};
 use safetensors_files::{EditError, ModelEditor, NewBytes, SaveMethod};
 use support::context::Context;
@@ -244,7 +244,12 @@ fn new_bytes_leave_the_header_as_it_is() {
     let tensors = format!("{tensors},{}", entry("b", "U8", [3], 2..5));
     for (key, changed, expected) in [("note", 0, Err("usage.sum")), (KEY, 111, Ok(()))] {
         let header = format!(r#"{{"__metadata__":{{"{key}":"{}"}},{tensors}}}"#, "0".repeat(64));
-        let old = [&with_header(&header, 0)[..], b"abcde"].concat();
+        let mut old = [&with_header(&header, 0)[..], b"abcde"].concat();
+        let mut verifier = Verifier::new(Sha256::new());
+        verifier.update(&old);
+        if let Ok(sum) = verifier.finish() {
+            old[47..111].copy_from_slice(&sum.digits());
+        }
         let path = dir.put("m", &old);
         let mut editor = open(&path);
         editor.set_slice("b", &[(1..).into()], NewBytes::new(Dtype::U8, &[2], &b"xy"[..])).expect("fits");

@@ -151,6 +151,29 @@ fn edit_that_stalls_is_not_undone() {
     );
 }
 
+/// Of processes that save a file at the same time, one does, and the others get an error.
+#[test]
+fn processes_that_set_a_tensor_do_not_mix() {
+    let (dir, path) = written();
+    for round in 0..30 {
+        let mut editors = [10, 11, 12].map(|value: u8| {
+            let mut command = Command::new(PROGRAM);
+            let set = command.args(["set", text(&path), &value.to_string()]).stdin(Stdio::piped());
+            let mut child = set.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("starts");
+            wait_for_work(&mut child);
+            child
+        });
+        editors.iter_mut().for_each(|editor| drop(editor.stdin.take()));
+        let saved = editors.map(|mut editor| editor.wait().expect("owned by this test").success());
+        let done = saved.into_iter().filter(|is_saved| *is_saved).count();
+        let file = fs::read(&path).expect("present");
+        validate_header(&file, &mut []).unwrap_or_else(|error| panic!("round {round}: {error}"));
+        let values = &file[file.len() - 300_000..][..100_000];
+        assert!(done == 1 && values.iter().all(|value| *value == values[0]), "round {round}: {done}");
+        assert_eq!(dir.names(), ["m"], "round {round}");
+    }
+}
+
 /// Nor do processes that only read it: they find a complete header, or get an error that it is half written.
 #[test]
 fn file_can_be_read_during_edits() {

@@ -44,6 +44,7 @@ pub struct ModelEditor<'n> {
     pub(crate) header_room: Option<u32>,
     pub(crate) has_sum: bool,
     pub(crate) in_place: bool,
+    is_restored: bool,
 }
 
 /// A tensor of a source file.
@@ -95,7 +96,7 @@ impl<'n> ModelEditor<'n> {
 
     pub(crate) fn begin(disk: &dyn Disk, path: &Path) -> Result<Self, EditErrorKind> {
         let resolved = disk.resolve(path).doing("open")?;
-        let Opened { file, version, header } = Opened::at(disk, &resolved)?;
+        let Opened { file, version, header, is_restored } = Opened::at(disk, &resolved)?;
         let index = OwnedIndex::of(&header, version.len).map_err(|error| refusal(error, &header))?;
         let mut tensors: BTreeMap<String, StoredTensor<'_>> =
             index.tensors().map(|tensor| (tensor.name().into(), StoredTensor::of(&tensor))).collect();
@@ -105,8 +106,24 @@ impl<'n> ModelEditor<'n> {
         let (path, tensor_count) = (path.to_path_buf(), index.len());
         let source = Source { path, resolved, file, version, fingerprint, data_start, tensors: tensor_count };
         let metadata = index.metadata().cloned();
-        let (sources, placement, header_room, has_sum, in_place) = (vec![source], None, None, false, false);
-        Ok(Self { sources, tensors, padding, metadata, placement, header_room, has_sum, in_place })
+        let (sources, placement, header_room) = (vec![source], None, None);
+        let (has_sum, in_place) = (false, false);
+        Ok(Self {
+            sources,
+            tensors,
+            padding,
+            metadata,
+            placement,
+            header_room,
+            has_sum,
+            in_place,
+            is_restored,
+        })
+    }
+
+    /// Whether [`open`](Self::open) has undone an interrupted edit.
+    pub fn is_restored(&self) -> bool {
+        self.is_restored
     }
 
     /// Restores the old bytes of a file if an edit in place was interrupted, by a power cut or because the

@@ -13,6 +13,8 @@ pub(crate) struct Opened {
     pub(crate) file: Box<dyn Handle>,
     pub(crate) version: Version,
     pub(crate) header: Vec<u8>,
+    /// Whether an interrupted edit was undone.
+    pub(crate) is_restored: bool,
 }
 
 /// The result of one attempt to read a file.
@@ -33,10 +35,10 @@ impl Opened {
     /// # Errors
     /// [`FileErrorKind::Interrupted`] when it is edited all the time; those of the system.
     pub(crate) fn at(disk: &dyn Disk, path: &Path) -> Result<Self, EditErrorKind> {
-        let (mut torn, mut times) = (None, 0);
+        let (mut torn, mut times, mut is_restored) = (None, 0, false);
         for _ in 0..ATTEMPTS {
             let now = match Attempt::at(disk, path)? {
-                Attempt::Stable(opened) => return Ok(opened),
+                Attempt::Stable(opened) => return Ok(Self { is_restored, ..opened }),
                 Attempt::Torn(version) => Some(version),
                 Attempt::Changed => None,
             };
@@ -44,7 +46,7 @@ impl Opened {
             // An edit that still runs is waited for again.
             torn = now.filter(|_| times < undo::PAUSES);
             match times {
-                undo::PAUSES => recover(disk, path)?,
+                undo::PAUSES => is_restored |= recover(disk, path)?,
                 _ => disk.pause(),
             }
         }
@@ -52,13 +54,11 @@ impl Opened {
     }
 }
 
-fn recover(disk: &dyn Disk, path: &Path) -> Result<(), EditErrorKind> {
+fn recover(disk: &dyn Disk, path: &Path) -> Result<bool, EditErrorKind> {
     let _guard = undo::lock();
     match undo::recover(disk, path) {
-        Ok(_) | Err(EditErrorKind::ForeignUndo(_) | EditErrorKind::File(FileErrorKind::Interrupted)) => {
-            Ok(())
-        }
-        Err(kind) => Err(kind),
+        Err(EditErrorKind::ForeignUndo(_) | EditErrorKind::File(FileErrorKind::Interrupted)) => Ok(false),
+        outcome => outcome,
     }
 }
 
@@ -77,6 +77,10 @@ impl Attempt {
         if now.is_none_or(|now| now.version != version) || again != header {
             return Ok(Self::Changed);
         }
-        Ok(if is_torn { Self::Torn(version) } else { Self::Stable(Opened { file, version, header }) })
+        Ok(if is_torn {
+            Self::Torn(version)
+        } else {
+            Self::Stable(Opened { file, version, header, is_restored: false })
+        })
     }
 }

@@ -33,8 +33,6 @@ struct Plan<'s> {
     resolved: PathBuf,
     /// The path of the undo file.
     undo: PathBuf,
-    /// The model, open for writing.
-    file: Box<dyn Handle>,
     /// The new header, with the 8 bytes of its length.
     new: Vec<u8>,
 }
@@ -65,13 +63,14 @@ impl<'n> ModelEditor<'n> {
     /// to continue.
     ///
     /// # Errors
-    /// [`EditErrorKind::SumSet`], before anything is read; [`FileErrorKind::Format`] when the old sum of a file
-    /// whose tensors get new bytes is wrong; [`FileErrorKind::Changed`] when another program
-    /// has changed a source file, or the file to replace, since it was opened; that of the system when the
-    /// header is to be written in place and the file is read-only; [`EditErrorKind::MissingBytes`],
-    /// [`EditErrorKind::TooManyBytes`] or [`EditErrorKind::Input`] for new bytes; otherwise as
-    /// [`FileWriter::create`] and [`FileWriter::finish`]. Then the old file is unchanged, except as described
-    /// at `finish`. If only the removal of the undo file failed, the file has the new header.
+    /// [`EditErrorKind::SumSet`], before anything is read; [`FileErrorKind::Format`] when the old sum of a
+    /// file whose tensors get new bytes is wrong; [`FileErrorKind::Changed`] when another program has changed
+    /// a source file, or the file to replace, since it was opened; [`FileErrorKind::Interrupted`] when one
+    /// edits it for two seconds; that of the system when the header is to be written in place and the file is
+    /// read-only; [`EditErrorKind::MissingBytes`], [`EditErrorKind::TooManyBytes`] or
+    /// [`EditErrorKind::Input`] for new bytes; otherwise as [`FileWriter::create`] and
+    /// [`FileWriter::finish`]. Then the old file is unchanged, except as described at `finish`. If only the
+    /// removal of the undo file failed, the file has the new header.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<SaveMethod, EditError> {
         self.save_on(&System, path.as_ref())
     }
@@ -179,14 +178,16 @@ impl<'n> ModelEditor<'n> {
         if undo::is_taken(disk, &plan.undo)? {
             return Ok(false);
         }
-        let old = plan.old_header(disk)?;
+        let locked = undo::lock_file(disk, &plan.resolved)?;
+        let (file, old) = (&*locked, plan.old_header(disk, &*locked)?);
         if old != plan.new || !data.0.is_empty() {
-            let (mut new, mut file) = (std::mem::take(&mut plan.new), &*plan.file);
+            let mut new = std::mem::take(&mut plan.new);
             let mut known = new.clone();
             if self.has_sum && !data.0.is_empty() {
                 *digits(&mut known, sum_at(&new)?)? = [Undo::ANY; 64];
             }
-            let undo = Undo::new(&mut file, plan.source.version.len, old, known, is_changed).doing("read")?;
+            let undo =
+                Undo::new(&mut &*file, plan.source.version.len, old, known, is_changed).doing("read")?;
             undo::overwrite(&undo, disk, (&plan.resolved, &plan.undo), (file, &data), || {
                 if !data.0.is_empty() {
                     data.write(file, &mut *watch)?;
@@ -226,11 +227,11 @@ impl<'n> ModelEditor<'n> {
             return Ok(None);
         }
         // A file that may not be written is not replaced either.
-        let file = disk.open(&resolved, true).doing("write")?;
+        disk.open(&resolved, true).doing("write")?;
         let has_new_data = self.tensors.values().any(|stored| !stored.changes.is_empty());
         let same = if has_new_data { self.same_header(disk, source)? } else { None };
         let new = same.map_or_else(|| self.new_header_for(source), |header| Ok(Some(header)))?;
-        Ok(new.map(|new| Plan { source, resolved, undo, file, new }))
+        Ok(new.map(|new| Plan { source, resolved, undo, new }))
     }
 
     /// Returns the header of the source, if it has the names and metadata of the model, except for the sum.
@@ -334,10 +335,10 @@ impl<'n> ModelEditor<'n> {
 
 impl Plan<'_> {
     /// Waits for edits, and returns the header if the file at the path is still the source.
-    fn old_header(&self, disk: &dyn Disk) -> Result<Vec<u8>, EditErrorKind> {
-        let Self { source, resolved, undo, file, .. } = self;
+    fn old_header(&self, disk: &dyn Disk, file: &dyn Handle) -> Result<Vec<u8>, EditErrorKind> {
+        let Self { source, resolved, .. } = self;
         let header = source.check_unchanged()?;
-        undo::wait_for_edits(disk, (resolved, undo), &**file, source.version.len)?;
+        undo::wait_for_edits(disk, resolved, file, source.version.len)?;
         let now = file.stat().doing("stat")?;
         if source.check_unchanged()? != header || now.version != source.version {
             return Err(EditErrorKind::CHANGED);

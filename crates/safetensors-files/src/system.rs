@@ -83,7 +83,7 @@ impl Disk for System {
     #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
     fn lock(&self, path: &Path) -> io::Result<Option<Box<dyn Handle>>> {
         use rustix::{fs::FlockOperation, io::Errno};
-        let file = File::open(path)?;
+        let file = File::options().read(true).write(true).open(path)?;
         let locked = rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive);
         let [own, named] = [file.metadata()?, fs::metadata(path)?].map(|found| Version::of(&found).identity);
         // All other errors mean that the file system has no locks.

@@ -5,9 +5,10 @@
 //! format rejects a half-written file. Data is synced with the new header, before the mark is removed.
 //!
 //! While the header has no mark, a program that opens the file changes nothing: the edit may still be
-//! running, and such a file is complete in any case. Only a file that stays marked is restored, if nobody
-//! holds the [lock](Disk::lock) of its undo file. Without locks, the editing program finds that the mark is
-//! gone. The next edit syncs the file before it replaces the undo file.
+//! running, and such a file is complete in any case. Only a file that stays marked is restored. Who edits or
+//! restores a file holds its [lock](Disk::lock), from before the undo file is there until it is gone. Without
+//! locks, the editing program finds that the mark is gone. The next edit syncs the file before it replaces
+//! the undo file.
 
 use crate::atomic::{Replacement, stat_file};
 use crate::change::{NewData, PIECE};
@@ -23,12 +24,25 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 pub(crate) const PAUSES: u32 = 20;
 
 /// Serializes the threads of one program that write a header in place or replace a file. It does not affect
-/// other programs. A lock of the system on the file is not enough: it belongs to the inode, which a
-/// replacement changes, and on Windows it keeps other programs from reading.
+/// other programs. The lock of the file is not enough: it belongs to the inode, which a replacement changes.
 static EDITING: Mutex<()> = Mutex::new(());
 
 pub(crate) fn lock() -> MutexGuard<'static, ()> {
     EDITING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Locks a file that is to be edited. It waits two seconds for another program that edits it.
+///
+/// # Errors
+/// [`FileErrorKind::Interrupted`] when that takes longer; those of the system.
+pub(crate) fn lock_file(disk: &dyn Disk, target: &Path) -> Result<Box<dyn Handle>, EditErrorKind> {
+    for _ in 0..4 * PAUSES {
+        if let Some(file) = disk.lock(target).doing("write")? {
+            return Ok(file);
+        }
+        disk.pause();
+    }
+    Err(FileErrorKind::Interrupted.into())
 }
 
 /// Removes the undo file of a file that has been replaced, so that there is nothing to undo.
@@ -36,14 +50,16 @@ pub(crate) fn lock() -> MutexGuard<'static, ()> {
 /// # Errors
 /// None: an undo file that does not belong to the file is harmless.
 pub(crate) fn discard_beside(disk: &dyn Disk, target: &Path) {
-    if let Some(undo_path) = Undo::path_beside(target) {
-        discard(disk, &undo_path);
+    let Some(undo_path) = Undo::path_beside(target) else { return };
+    if let Ok(Some(_)) = find(disk, &undo_path) {
+        if let Ok(Some(_lock)) = disk.lock(target) {
+            discard(disk, &undo_path);
+        }
     }
 }
 
-/// Removes an undo file that no program needs, if there is one.
 fn discard(disk: &dyn Disk, undo_path: &Path) {
-    if let Ok(Some(_)) = find(disk, undo_path, true) {
+    if let Ok(Some(_)) = find(disk, undo_path) {
         let _ = remove(disk, undo_path);
     }
 }
@@ -51,23 +67,19 @@ fn discard(disk: &dyn Disk, undo_path: &Path) {
 /// Returns whether something other than an undo file is at this path.
 pub(crate) fn is_taken(disk: &dyn Disk, undo_path: &Path) -> Result<bool, EditErrorKind> {
     let found = disk.stat(undo_path).doing("search beside")?;
-    Ok(found.is_some() && find(disk, undo_path, false)?.is_none())
+    Ok(found.is_some() && find(disk, undo_path)?.is_none())
 }
 
-/// Returns the undo file at this path, if there is one, and locks it if `locks`.
-///
-/// # Errors
-/// [`FileErrorKind::Interrupted`] when another program has locked it; those of the system.
-fn find(disk: &dyn Disk, undo_path: &Path, locks: bool) -> Result<Option<Box<dyn Handle>>, EditErrorKind> {
+/// Returns the undo file at this path, if there is one.
+fn find(disk: &dyn Disk, undo_path: &Path) -> Result<Option<Box<dyn Handle>>, EditErrorKind> {
     let found = disk.stat(undo_path).doing("search beside")?;
     if found.is_none_or(|stat| stat.other.is_some()) {
         return Ok(None);
     }
-    let opened = if locks { disk.lock(undo_path) } else { disk.open(undo_path, false).map(Some) };
-    let file = match opened {
+    let file = match disk.open(undo_path, false) {
         // The edit has ended since the last call.
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        outcome => outcome.doing(LOAD)?.ok_or(FileErrorKind::Interrupted)?,
+        outcome => outcome.doing(LOAD)?,
     };
     let magic = read(&*file, 0, Undo::MAGIC.len()).doing(LOAD)?;
     Ok((magic == Undo::MAGIC).then_some(file))
@@ -87,8 +99,8 @@ fn remove(disk: &dyn Disk, undo_path: &Path) -> Result<(), EditErrorKind> {
     }
 }
 
-/// Overwrites `file`, which is at `target`. Its undo file is at `undo_path` meanwhile. `write` writes the new
-/// data, and returns the new header.
+/// Overwrites the locked `file`, which is at `target`. Its undo file is at `undo_path` meanwhile. `write`
+/// writes the new data, and returns the new header.
 ///
 /// # Errors
 /// Those of `write` and of the system. Then the old bytes are restored now, or by [`recover`] if that fails
@@ -100,7 +112,7 @@ pub(crate) fn overwrite(
     (file, data): (&dyn Handle, &NewData<'_, '_>),
     write: impl FnOnce() -> Result<Vec<u8>, EditErrorKind>,
 ) -> Result<(), EditErrorKind> {
-    let _lock = write_undo_file(edit, disk, (target, undo_path), (file, data))
+    write_undo_file(edit, disk, (target, undo_path), (file, data))
         .inspect_err(|_| discard(disk, undo_path))?;
     match write_marked(disk, file, write) {
         Ok(()) => remove(disk, undo_path),
@@ -112,18 +124,17 @@ pub(crate) fn overwrite(
     }
 }
 
-/// Writes and locks the undo file, with the permissions of the file, so that others cannot read its bytes.
+/// Writes the undo file, with the permissions of the file, so that others cannot read its bytes.
 fn write_undo_file(
     edit: &Undo,
     disk: &dyn Disk,
     (target, undo_path): (&Path, &Path),
     (file, data): (&dyn Handle, &NewData<'_, '_>),
-) -> Result<Box<dyn Handle>, EditErrorKind> {
+) -> Result<(), EditErrorKind> {
     let (undo, front) = (Replacement::begin_like(disk, undo_path, target)?, edit.to_bytes());
     undo.file().write_at(0, &front).doing(KEEP)?;
     data.keep(file, undo.file(), front.len() as u64)?;
-    undo.close()?.replace_target()?;
-    disk.lock(undo_path).doing(KEEP)?.ok_or(EditErrorKind::CHANGED)
+    undo.close()?.replace_target()
 }
 
 /// Writes and syncs the old data and the old header.
@@ -193,13 +204,16 @@ fn write_marked(
 /// [`FileErrorKind::Interrupted`] when another program is editing it; those of the system.
 pub(crate) fn recover(disk: &dyn Disk, target: &Path) -> Result<bool, EditErrorKind> {
     let Some(undo_path) = Undo::path_beside(target) else { return Ok(false) };
-    let Some(kept) = find(disk, &undo_path, true)? else { return Ok(false) };
-    let undo = load(&*kept, &undo_path)?;
+    let Some(kept) = find(disk, &undo_path)? else { return Ok(false) };
     let Some(stat) = stat_file(disk, target)? else {
         return Err(EditErrorKind::ForeignUndo(undo_path));
     };
-    let opened = disk.open(target, true);
-    let file = opened.doing("undo the interrupted edit of")?;
+    load(&*kept, &undo_path)?;
+    let locked = disk.lock(target).doing("undo the interrupted edit of")?;
+    let file = locked.ok_or(FileErrorKind::Interrupted)?;
+    // The edit may have ended before the lock.
+    let Some(kept) = find(disk, &undo_path)? else { return Ok(false) };
+    let undo = load(&*kept, &undo_path)?;
     let Some(header) = undo.header_now(&mut &*file, stat.version.len).doing("read")? else {
         return Err(EditErrorKind::ForeignUndo(undo_path));
     };
@@ -221,7 +235,7 @@ pub(crate) fn is_torn(
     len: u64,
 ) -> Result<Option<bool>, EditErrorKind> {
     let Some(undo_path) = Undo::path_beside(target) else { return Ok(None) };
-    let Some(kept) = find(disk, &undo_path, false)? else { return Ok(None) };
+    let Some(kept) = find(disk, &undo_path)? else { return Ok(None) };
     let undo = match load(&*kept, &undo_path) {
         Err(EditErrorKind::ForeignUndo { .. }) => return Ok(None),
         undo => undo?,
@@ -229,11 +243,11 @@ pub(crate) fn is_torn(
     Ok(undo.header_now(&mut file, len).doing("read")?.map(|header| undo.is_torn(&header)))
 }
 
-/// Waits until no edit of the file at `target` is under way. The result of an interrupted edit is synced
-/// then, so its undo file is no longer needed.
+/// Waits until no edit of the file at `target` is under way, if it has no locks. The result of an
+/// interrupted edit is synced then, so its undo file is no longer needed.
 pub(crate) fn wait_for_edits(
     disk: &dyn Disk,
-    (target, undo_path): (&Path, &Path),
+    target: &Path,
     file: &dyn Handle,
     len: u64,
 ) -> Result<(), EditErrorKind> {
@@ -243,6 +257,5 @@ pub(crate) fn wait_for_edits(
         }
         disk.pause();
     }
-    find(disk, undo_path, true)?;
     file.sync().doing(WRITE_HEADER)
 }
