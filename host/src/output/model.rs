@@ -100,8 +100,7 @@ impl NewModel {
 /// # Errors
 /// Those of the system.
 pub fn restore(path: &Path) -> Result<(), Error> {
-    if is_interrupted(path) {
-        ModelEditor::open(path)?;
+    if is_interrupted(path) && ModelEditor::open(path)?.is_restored() {
         complain(format_args!("{}: restored the old bytes after an interrupted edit", shown_path(path)));
     }
     Ok(())
@@ -114,6 +113,7 @@ pub fn save(
     path: &Path,
     task: &str,
 ) -> Result<SaveMethod, Error> {
+    context.listen();
     let mut work = None;
     let saved = editor.save_watched(path, &mut |done, total| {
         let work = work.get_or_insert_with(|| context.work(task, total));
