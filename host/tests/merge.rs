@@ -165,6 +165,7 @@ fn what_does_not_fit_is_one_sentence() {
         ("eight eight --weights 9,-1", "eight: tensor \"w.weight\": 6 merged numbers too large for F8_E4M3: is the scale right?".to_owned()),
         ("wide-range wide-range --weights 1e300,1", "wide-range: tensor \"w.weight\": 2 merged numbers too large for F64: is the scale right?".to_owned()),
         ("base other --scale 1", "other: has no lora_A or lora_down, as all models after the first need with --scale or beside a LoRA".to_owned()),
+        ("base lora --scale nan", "error: invalid value 'nan' for '--scale <S>': a finite number is needed\n\nFor more information, try '--help'.".to_owned()),
         ("base lora --scale 1,2", "safetensors: --scale has 2 numbers, 1 needed".to_owned()),
         ("base base --weights 1", "safetensors: --weights has 1 number, 2 needed".to_owned()),
         ("twins base", "base: no tensor \"unet.w.weight\"; did you mean \"w.weight\"?".to_owned()),

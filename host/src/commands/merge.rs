@@ -26,7 +26,7 @@ pub struct Merge {
 
     /// Factor of the LoRAs: one number, or one for each. A LoRA with an alpha is also multiplied by alpha /
     /// rank
-    #[arg(long, value_name = "S", value_delimiter = ',', allow_negative_numbers = true)]
+    #[arg(long, value_name = "S", value_delimiter = ',', value_parser = finite, allow_negative_numbers = true)]
     scale: Vec<f64>,
 
     /// Average, with these factors of the models [default: 1 / the number of models]
@@ -34,6 +34,7 @@ pub struct Merge {
         long,
         value_name = "W1,W2",
         value_delimiter = ',',
+        value_parser = finite,
         allow_negative_numbers = true,
         conflicts_with = "scale"
     )]
@@ -41,6 +42,10 @@ pub struct Merge {
 
     #[command(flatten)]
     new: NewModel,
+}
+
+fn finite(text: &str) -> Result<f64, &'static str> {
+    text.parse().ok().filter(|number: &f64| number.is_finite()).ok_or("a finite number is needed")
 }
 
 impl Run for Merge {

@@ -112,7 +112,9 @@ fn rank(down: &Tensor<'_>) -> u64 {
 fn factor(down: &Tensor<'_>, alpha: Option<Tensor<'_>>, scale: Option<f64>) -> Result<f64, Error> {
     match alpha {
         Some(alpha) if alpha.elements() == 1 && can_be_merged(alpha.dtype()) => {
-            Ok(scale.unwrap_or(1.0) * numbers(&alpha, 0, 1)?[0] / rank(down) as f64)
+            let number = numbers(&alpha, 0, 1)?[0];
+            let factor = number.is_finite().then_some(scale.unwrap_or(1.0) * number / rank(down) as f64);
+            factor.ok_or_else(|| about(&alpha, "is not a finite number"))
         }
         Some(alpha) => Err(about(&alpha, "is not one floating-point number")),
         None => scale.ok_or_else(|| {

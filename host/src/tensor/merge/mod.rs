@@ -112,8 +112,10 @@ fn check_plain(model: &Model, tensor: &Tensor<'_>) -> Result<(), Error> {
     }
     let name = tensor.name();
     let layer = name.strip_suffix(".weight").unwrap_or(name);
-    let names = [format!("{name}_scale"), format!("{name}_scale_inv"), format!("{layer}.scale_weight")];
-    let Some(scales) = names.iter().find(|name| model.find(name).is_some()) else { return Ok(()) };
+    let of_tensor = ["_scale", "_scale_inv", ".scale"].map(|end| format!("{name}{end}"));
+    let of_layer = [".scale", ".scale_weight"].map(|end| format!("{layer}{end}"));
+    let mut names = of_tensor.iter().chain(&of_layer);
+    let Some(scales) = names.find(|name| model.find(name).is_some()) else { return Ok(()) };
     let (dtype, scales) = (tensor.dtype(), quoted(scales));
     Err(about(tensor, &format!("its {dtype} numbers have scales, {scales}: only plain numbers are merged")))
 }
