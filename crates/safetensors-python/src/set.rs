@@ -3,9 +3,11 @@
 use crate::arguments::Text;
 use crate::error::Failure;
 use crate::index::Selection;
+use crate::parallel::signals;
 use crate::spec::TensorSpec;
 use pyo3::prelude::*;
 use safetensors_files::{ModelEditor, NewBytes};
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 /// Overwrites a tensor, or what an index selects of it, in place.
@@ -40,5 +42,15 @@ pub fn set_tensor(
         }
     }
     editor.set_in_place_only();
-    Ok(py.detach(|| editor.save(&filename).map(drop))?)
+    py.detach(|| {
+        let (check, mut signal) = (signals(), None);
+        let saved = editor.save_watched(&filename, &mut |_, _| match check() {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(exception) => {
+                signal = Some(exception);
+                ControlFlow::Break(())
+            }
+        });
+        signal.map_or_else(|| Ok(saved.map(drop)?), Err)
+    })
 }
