@@ -49,10 +49,10 @@ pub(crate) trait Disk: Sync {
     /// [`Unsupported`](io::ErrorKind::Unsupported) if the system cannot do that.
     fn exchange(&self, one: &Path, other: &Path) -> io::Result<()>;
 
-    /// Opens a file to change it, and locks it until the handle is dropped. `None` if another program has
-    /// locked it, or has given its name to another file. A system without such locks only opens it.
-    fn lock(&self, path: &Path) -> io::Result<Option<Box<dyn Handle>>> {
-        self.open(path, true).map(Some)
+    /// Opens a file as [`open`](Self::open) does, and locks it until the handle is dropped. `None` if another
+    /// program has locked it, or has given its name to another file. Without such locks, it is only opened.
+    fn lock(&self, path: &Path, write: bool) -> io::Result<Option<Box<dyn Handle>>> {
+        self.open(path, write).map(Some)
     }
 
     /// [Claims](crate::claim) a directory, if the system can.

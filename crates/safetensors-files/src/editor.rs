@@ -79,7 +79,7 @@ impl<'n> ModelEditor<'n> {
     /// Opens a file and validates its header. Of the data, only possible [padding](Self::padding) is read.
     /// Other programs may [save the file in place](Self::save) meanwhile: the header read is completely the
     /// old or the new one. Nothing is written, unless the header stays half written for half a second and no
-    /// program holds its lock. Then its edit was interrupted; [`recover`](Self::recover) undoes it first.
+    /// program holds its lock. Then the edit was interrupted, and is undone first.
     ///
     /// # Errors
     /// [`FileErrorKind::Format`] for an invalid file; [`FileErrorKind::Duplicate`] for a duplicate name
@@ -106,17 +106,15 @@ impl<'n> ModelEditor<'n> {
         let (path, tensor_count) = (path.to_path_buf(), index.len());
         let source = Source { path, resolved, file, version, fingerprint, data_start, tensors: tensor_count };
         let metadata = index.metadata().cloned();
-        let (sources, placement, header_room) = (vec![source], None, None);
-        let (has_sum, in_place) = (false, false);
         Ok(Self {
-            sources,
+            sources: vec![source],
             tensors,
             padding,
             metadata,
-            placement,
-            header_room,
-            has_sum,
-            in_place,
+            placement: None,
+            header_room: None,
+            has_sum: false,
+            in_place: false,
             is_restored,
         })
     }

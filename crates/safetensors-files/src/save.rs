@@ -147,7 +147,6 @@ impl<'n> ModelEditor<'n> {
         path: &Path,
         watch: Watch<'_>,
     ) -> Result<SaveMethod, EditError> {
-        self.verify_sums(watch)?;
         match self.save_in_place(disk, path, watch).at(path)? {
             true => Ok(SaveMethod::InPlace),
             false if self.in_place => Err(EditErrorKind::NotInPlace.of(path)),
@@ -155,21 +154,19 @@ impl<'n> ModelEditor<'n> {
         }
     }
 
-    /// Verifies the sums in the files whose tensors get new bytes: new sums would hide old damage.
-    fn verify_sums(&self, watch: Watch<'_>) -> Result<(), EditError> {
-        for (index, source) in self.sources.iter().enumerate().filter(|_| self.has_sum) {
-            let has_new = |stored: &StoredTensor<'_>| stored.source == index && !stored.changes.is_empty();
-            let header = source.check_unchanged().at(&source.path)?;
-            if self.tensors.values().any(has_new) && !is_missing(&sum_at(&header)) {
-                sum_after(&header, &*source.file, watch, Verifier::verify).at(&source.path)?;
-            }
-        }
-        Ok(())
+    /// Verifies the sum in the source with this index if its tensors get new bytes: a new sum would hide old
+    /// damage.
+    fn verify_sum(&self, index: usize, source: &Source, watch: Watch<'_>) -> Result<(), EditErrorKind> {
+        let has_new = |stored: &StoredTensor<'_>| stored.source == index && !stored.changes.is_empty();
+        let header = source.check_unchanged()?;
+        let is_due = self.has_sum && self.tensors.values().any(has_new) && !is_missing(&sum_at(&header));
+        if is_due { sum_after(&header, &*source.file, watch, Verifier::verify) } else { Ok(()) }
     }
 
     /// Saves in place if possible. Returns whether it was.
     fn save_in_place(&self, disk: &dyn Disk, path: &Path, watch: Watch<'_>) -> Result<bool, EditErrorKind> {
         let Some(mut plan) = self.plan_in_place(disk, path)? else { return Ok(false) };
+        self.verify_sum(0, plan.source, watch)?;
         let (data, is_changed) = self.new_data(plan.source);
         if self.has_sum && data.0.is_empty() {
             embed(&mut plan.new, &*plan.source.file, watch)?;
@@ -227,7 +224,7 @@ impl<'n> ModelEditor<'n> {
             return Ok(None);
         }
         // A file that may not be written is not replaced either.
-        disk.open(&resolved, true).doing("write")?;
+        disk.lock(&resolved, true).doing("write")?;
         let has_new_data = self.tensors.values().any(|stored| !stored.changes.is_empty());
         let same = if has_new_data { self.same_header(disk, source)? } else { None };
         let new = same.map_or_else(|| self.new_header_for(source), |header| Ok(Some(header)))?;
@@ -285,6 +282,8 @@ impl<'n> ModelEditor<'n> {
         let pairs: Vec<(&str, &str)> = self.metadata().collect();
         let stored: Vec<(&String, &StoredTensor<'_>)> = self.tensors.iter().collect();
         self.check_sources(disk, path)?;
+        let mut sources = self.sources.iter().enumerate();
+        sources.try_for_each(|(index, source)| self.verify_sum(index, source, watch).at(&source.path))?;
         let mut file = FileWriter::create_on(disk, path, self.spec(&tensors, &pairs))?;
         let mut buffer = vec![0; PIECE];
         let (mut done, total) = (0, stored.iter().map(|(_, stored)| stored.end - stored.begin).sum());

@@ -212,7 +212,7 @@ impl SimulatedDisk {
             }
             FailurePlan::Replace(at) if number == at => {
                 let State { files, names, .. } = &mut *state;
-                for index in names.values_mut() {
+                for (_, index) in names.iter_mut().filter(|(path, _)| !is_hidden(path)) {
                     files.push(files[*index].clone());
                     *index = files.len() - 1;
                 }
@@ -224,10 +224,12 @@ impl SimulatedDisk {
     }
 }
 
+fn is_hidden(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."))
+}
+
 impl State {
     fn change_last_byte(&mut self) {
-        let is_hidden =
-            |path: &Path| path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
         let clock = self.clock;
         for (_, &index) in self.names.iter().filter(|(path, _)| !is_hidden(path)) {
             let file = &mut self.files[index];

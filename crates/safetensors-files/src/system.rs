@@ -81,9 +81,9 @@ impl Disk for System {
     }
 
     #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
-    fn lock(&self, path: &Path) -> io::Result<Option<Box<dyn Handle>>> {
+    fn lock(&self, path: &Path, write: bool) -> io::Result<Option<Box<dyn Handle>>> {
         use rustix::{fs::FlockOperation, io::Errno};
-        let file = File::options().read(true).write(true).open(path)?;
+        let file = File::options().read(true).write(write).open(path)?;
         let locked = rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive);
         let [own, named] = [file.metadata()?, fs::metadata(path)?].map(|found| Version::of(&found).identity);
         // All other errors mean that the file system has no locks.
@@ -92,11 +92,11 @@ impl Disk for System {
 
     /// Others may read the file, rename it and remove it, but not open it for writing.
     #[cfg(windows)]
-    fn lock(&self, path: &Path) -> io::Result<Option<Box<dyn Handle>>> {
+    fn lock(&self, path: &Path, write: bool) -> io::Result<Option<Box<dyn Handle>>> {
         use std::os::windows::fs::OpenOptionsExt;
         const READ_OR_DELETE: u32 = 1 | 4;
         const SHARING_VIOLATION: i32 = 32;
-        match File::options().read(true).write(true).share_mode(READ_OR_DELETE).open(path) {
+        match File::options().read(true).write(write).share_mode(READ_OR_DELETE).open(path) {
             Err(error) if error.raw_os_error() == Some(SHARING_VIOLATION) => Ok(None),
             opened => Ok(Some(Box::new(opened?))),
         }

@@ -7,8 +7,8 @@
 //! While the header has no mark, a program that opens the file changes nothing: the edit may still be
 //! running, and such a file is complete in any case. Only a file that stays marked is restored. Who edits or
 //! restores a file holds its [lock](Disk::lock), from before the undo file is there until it is gone. Without
-//! locks, the editing program finds that the mark is gone. The next edit syncs the file before it replaces
-//! the undo file.
+//! locks, the editing program finds that its undo file is gone. The next edit syncs the file before it
+//! replaces the undo file.
 
 use crate::atomic::{Replacement, stat_file};
 use crate::change::{NewData, PIECE};
@@ -37,7 +37,7 @@ pub(crate) fn lock() -> MutexGuard<'static, ()> {
 /// [`FileErrorKind::Interrupted`] when that takes longer; those of the system.
 pub(crate) fn lock_file(disk: &dyn Disk, target: &Path) -> Result<Box<dyn Handle>, EditErrorKind> {
     for _ in 0..4 * PAUSES {
-        if let Some(file) = disk.lock(target).doing("write")? {
+        if let Some(file) = disk.lock(target, true).doing("write")? {
             return Ok(file);
         }
         disk.pause();
@@ -52,7 +52,7 @@ pub(crate) fn lock_file(disk: &dyn Disk, target: &Path) -> Result<Box<dyn Handle
 pub(crate) fn discard_beside(disk: &dyn Disk, target: &Path) {
     let Some(undo_path) = Undo::path_beside(target) else { return };
     if let Ok(Some(_)) = find(disk, &undo_path) {
-        if let Ok(Some(_lock)) = disk.lock(target) {
+        if let Ok(Some(_lock)) = disk.lock(target, false) {
             discard(disk, &undo_path);
         }
     }
@@ -112,13 +112,19 @@ pub(crate) fn overwrite(
     (file, data): (&dyn Handle, &NewData<'_, '_>),
     write: impl FnOnce() -> Result<Vec<u8>, EditErrorKind>,
 ) -> Result<(), EditErrorKind> {
-    write_undo_file(edit, disk, (target, undo_path), (file, data))
+    let kept = write_undo_file(edit, disk, (target, undo_path), (file, data))
         .inspect_err(|_| discard(disk, undo_path))?;
-    match write_marked(disk, file, write) {
+    // Another program can have undone the edit, or have replaced the file and begun an edit of its own.
+    let check_own = || match (kept.stat().doing(LOAD)?, disk.stat(undo_path).doing(LOAD)?) {
+        (own, Some(found)) if own.version.identity == found.version.identity => Ok(()),
+        _ => Err(EditErrorKind::CHANGED),
+    };
+    match write_marked(disk, file, write).and_then(|()| check_own()) {
         Ok(()) => remove(disk, undo_path),
         Err(kind) => {
             // If this fails too, the undo file stays.
-            let _ = restore(edit, disk, undo_path, file).and_then(|()| remove(disk, undo_path));
+            let restored = restore(edit, disk, (undo_path, &*kept), file).and_then(|()| check_own());
+            let _ = restored.and_then(|()| remove(disk, undo_path));
             Err(kind)
         }
     }
@@ -130,18 +136,24 @@ fn write_undo_file(
     disk: &dyn Disk,
     (target, undo_path): (&Path, &Path),
     (file, data): (&dyn Handle, &NewData<'_, '_>),
-) -> Result<(), EditErrorKind> {
+) -> Result<Box<dyn Handle>, EditErrorKind> {
     let (undo, front) = (Replacement::begin_like(disk, undo_path, target)?, edit.to_bytes());
     undo.file().write_at(0, &front).doing(KEEP)?;
     data.keep(file, undo.file(), front.len() as u64)?;
-    undo.close()?.replace_target()
+    undo.close()?.replace_target()?;
+    disk.open(undo_path, false).doing(LOAD)
 }
 
 /// Writes and syncs the old data and the old header.
-fn restore(undo: &Undo, disk: &dyn Disk, path: &Path, file: &dyn Handle) -> Result<(), EditErrorKind> {
+fn restore(
+    undo: &Undo,
+    disk: &dyn Disk,
+    (path, kept): (&Path, &dyn Handle),
+    file: &dyn Handle,
+) -> Result<(), EditErrorKind> {
     write_marked(disk, file, || {
         if !undo.data.is_empty() {
-            restore_data(undo, &*disk.open(path, false).doing(LOAD)?, path, file)?;
+            restore_data(undo, kept, path, file)?;
         }
         Ok(undo.old.clone())
     })
@@ -186,9 +198,6 @@ fn write_marked(
     // A reader that has read the old length has read the rest by then.
     disk.pause();
     let header = write()?;
-    if read(file, Undo::MARK_AT as u64, Undo::MARK.len()).doing("read")? != Undo::MARK {
-        return Err(EditErrorKind::CHANGED);
-    }
     let (front, body) = header.split_at_checked(8).unwrap_or((&header, &[]));
     let (low, high) = front.split_at_checked(Undo::MARK_AT).unwrap_or((front, &[]));
     let write_all = || file.write_at(0, low).and_then(|()| file.write_at(8, body)).and_then(|()| file.sync());
@@ -209,7 +218,7 @@ pub(crate) fn recover(disk: &dyn Disk, target: &Path) -> Result<bool, EditErrorK
         return Err(EditErrorKind::ForeignUndo(undo_path));
     };
     load(&*kept, &undo_path)?;
-    let locked = disk.lock(target).doing("undo the interrupted edit of")?;
+    let locked = disk.lock(target, true).doing("undo the interrupted edit of")?;
     let file = locked.ok_or(FileErrorKind::Interrupted)?;
     // The edit may have ended before the lock.
     let Some(kept) = find(disk, &undo_path)? else { return Ok(false) };
@@ -219,7 +228,7 @@ pub(crate) fn recover(disk: &dyn Disk, target: &Path) -> Result<bool, EditErrorK
     };
     let is_torn = undo.is_torn(&header);
     match is_torn {
-        true => restore(&undo, disk, &undo_path, &*file)?,
+        true => restore(&undo, disk, (&undo_path, &*kept), &*file)?,
         // The new bytes are complete, but may not be synced yet.
         false => file.sync().doing(WRITE_HEADER)?,
     }
