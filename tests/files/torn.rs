@@ -105,8 +105,8 @@ fn half_written_header_is_an_error_until_recovered() {
         assert!(is_interrupted(&outcome));
         assert_eq!(
             message(&dir, outcome),
-            "./m: its header is half written: an edit is in progress or was interrupted; \
-                ModelEditor::recover repairs it"
+            "./m: another program is editing it, or was interrupted and left its header half written; \
+                ModelEditor::recover restores it then"
         );
     }
     let after = [fs::read(&path).expect("present"), fs::read(dir.join(".m.undo")).expect("present")];

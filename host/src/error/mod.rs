@@ -363,6 +363,7 @@ impl Error {
                 None => Self::system(path, &format!("cannot {action} it"), error),
             },
             FileErrorKind::Changed => Self::not_read(path, NotRead::changed()),
+            FileErrorKind::Interrupted => Self::about(path, "is being edited by another program"),
             FileErrorKind::Format(fault) | FileErrorKind::Duplicate { error: fault, .. } => {
                 Self::of_format(path, fault)
             }

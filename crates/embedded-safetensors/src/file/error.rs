@@ -126,8 +126,8 @@ impl fmt::Display for FileErrorKind {
             }
             Self::Changed => f.write_str("it has changed since it was opened"),
             Self::Interrupted => f.write_str(
-                "its header is half written: an edit is in progress or was interrupted; \
-                     ModelEditor::recover repairs it",
+                "another program is editing it, or was interrupted and left its header half written; \
+                     ModelEditor::recover restores it then",
             ),
         }
     }
