@@ -110,6 +110,11 @@ impl Failure {
         Said::new(sentence).with_code(Some("usage.values")).into()
     }
 
+    /// Creates the error of values of another shape.
+    pub fn of_shape(sentence: impl Display) -> Self {
+        Said::new(sentence).with_code(Some("usage.shape")).into()
+    }
+
     /// Creates the error of a wrong number of bytes.
     pub fn of_length(needed: u64, given: usize) -> Self {
         let unit = if needed == 1 { "byte" } else { "bytes" };
@@ -166,7 +171,7 @@ impl Failure {
     }
 }
 
-/// What is wrong with a file is a [`SafetensorError`]; all else is an error of the system.
+/// A wrong file is a [`SafetensorError`]; any other failure is an error of the system.
 impl From<RemoteError> for Failure {
     fn from(error: RemoteError) -> Self {
         use RemoteErrorKind::{
@@ -223,7 +228,6 @@ fn code_of(kind: &EditErrorKind) -> Option<&'static str> {
         EditErrorKind::TooManyBytes { .. } => Some("usage.bytes"),
         EditErrorKind::MissingBytes { .. } => Some("usage.incomplete"),
         EditErrorKind::WrongDtype { .. } => Some("usage.values"),
-        EditErrorKind::WrongShape { .. } => Some("usage.shape"),
         EditErrorKind::Slice { kind, .. } => Some(kind.code()),
         _ => None,
     }
@@ -238,7 +242,6 @@ fn tensor_of(kind: &EditErrorKind) -> Option<String> {
         | EditErrorKind::MissingBytes { name, .. }
         | EditErrorKind::WrittenTwice(name)
         | EditErrorKind::WrongDtype { name, .. }
-        | EditErrorKind::WrongShape { name, .. }
         | EditErrorKind::Slice { name, .. } => Some(name),
         EditErrorKind::Shards(ShardErrorKind::Tensor { tensor, .. }) => Some(tensor),
         _ => None,

@@ -3,7 +3,6 @@
 use crate::error::Failure;
 use pyo3::prelude::*;
 use safetensors_files::threads::{cores, in_order};
-use safetensors_remote::Client;
 use std::cell::Cell;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread::scope;
@@ -48,11 +47,10 @@ pub fn signals() -> impl Fn() -> Result<(), Failure> {
     }
 }
 
-/// Does work that waits for servers, in another thread. A signal such as that of Ctrl-C ends it, and all
-/// later requests of the client.
+/// Does work in another thread. A signal such as that of Ctrl-C ends it by `stop`.
 pub fn stoppable<T: Send>(
     py: Python<'_>,
-    client: &Client,
+    stop: impl Fn() + Send,
     work: impl FnOnce() -> Result<T, Failure> + Send,
 ) -> Result<T, Failure> {
     let ((done, outcome), check) = (channel(), signals());
@@ -61,7 +59,7 @@ pub fn stoppable<T: Send>(
             scope.spawn(move || done.send(work()));
             loop {
                 match outcome.recv_timeout(BETWEEN_SIGNALS) {
-                    Err(RecvTimeoutError::Timeout) => check().inspect_err(|_| client.stop())?,
+                    Err(RecvTimeoutError::Timeout) => check().inspect_err(|_| stop())?,
                     outcome => return outcome.expect("the thread sends what it has done"),
                 }
             }

@@ -39,7 +39,7 @@ pub fn open_model(
         return Err(Failure::say(format_args!("{location}: a model on a server cannot be mapped")));
     }
     let client = Client::new(options)?;
-    let files = stoppable(py, &client, || Ok(RemoteModel::open(&client, &location)?.into_files()))?;
+    let files = stoppable(py, || client.stop(), || Ok(RemoteModel::open(&client, &location)?.into_files()))?;
     Ok(Py::new(py, Remote(client, files))?.into_any())
 }
 
@@ -107,20 +107,24 @@ impl Remote {
     ) -> Result<Bound<'py, Memory>, Failure> {
         let (mut memory, data) = (Memory::new(py, len)?, file.index().summary().data_start + tensor.begin());
         let (mut to, file) = (memory.bytes_mut().for_reading(), file.file());
-        stoppable(py, &self.0, || {
-            for Range { mut start, end } in runs {
-                while start < end {
-                    let most = to.len().min(usize::try_from(end - start).unwrap_or(usize::MAX));
-                    let read = file.read(data + start, &mut to[..most], Some(data + end))?;
-                    if read == 0 {
-                        let url = file.opened().url().to_string();
-                        return Err(FileErrorKind::Changed.of(Path::new(&url)).into());
+        stoppable(
+            py,
+            || self.0.stop(),
+            || {
+                for Range { mut start, end } in runs {
+                    while start < end {
+                        let most = to.len().min(usize::try_from(end - start).unwrap_or(usize::MAX));
+                        let read = file.read(data + start, &mut to[..most], Some(data + end))?;
+                        if read == 0 {
+                            let url = file.opened().url().to_string();
+                            return Err(FileErrorKind::Changed.of(Path::new(&url)).into());
+                        }
+                        (start, to) = (start + read as u64, &mut to[read..]);
                     }
-                    (start, to) = (start + read as u64, &mut to[read..]);
                 }
-            }
-            Ok(())
-        })?;
+                Ok(())
+            },
+        )?;
         Ok(Bound::new(py, memory)?)
     }
 }

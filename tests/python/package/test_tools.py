@@ -45,6 +45,7 @@ def test_what_is_not_set(path):
     path.write_bytes(path.read_bytes()[:-1] + b"!")
     for array, index, code in [
         (np.zeros(2), 0, "usage.shape"),
+        (np.zeros((2, 3)), np.s_[None, ::-1], "usage.shape"),
         (np.zeros((2, 3), np.float32), None, "usage.values"),
         (np.zeros(3), 2, "usage.slice"),
         (np.zeros((2, 3)), None, "integrity.sum"),  # a new sum would hide the damage

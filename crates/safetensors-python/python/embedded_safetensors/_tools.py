@@ -34,7 +34,7 @@ def scan(files: _Paths, **options: Any) -> list[dict[str, Any]]:
 
 
 def repair(file: _Path, output: _Path, **options: Any) -> dict[str, Any]:
-    """Writes what is whole of a damaged file to a new one. Returns the `changes`, and the tensors that are `lost`."""
+    """Writes the whole tensors of a damaged file to a new one. Returns the `changes`, and the tensors that are `lost`."""
     return _run("repair", file, output, options)[0]
 
 
@@ -44,7 +44,7 @@ def merge(models: _Paths, output: _Path, **options: Any) -> dict[str, Any]:
 
 
 def set_tensor(filename: _Path, name: str, array: Any, slice: Any = None) -> None:
-    """Overwrites a tensor of a file, or a slice of it, in place; a sum in the file, too. After a power cut the old bytes
+    """Overwrites a tensor of a file, or a slice of it, in place. An embedded sum is computed again. After a power cut the old bytes
     are restored when the file is edited again.
 
     Args:
@@ -54,8 +54,8 @@ def set_tensor(filename: _Path, name: str, array: Any, slice: Any = None) -> Non
     module = find_module(_MODULES.get(type(array).__module__.partition(".")[0], "numpy"))
     kept: list[Any] = []
 
-    def spec(flips: list[int]) -> _core.TensorSpec:
-        tensors = {name: module._flip(array, tuple(flips)) if flips else array}
+    def spec(shape: list[int], flips: list[int]) -> _core.TensorSpec:
+        tensors = {name: module._flip(array, tuple(flips)) if flips and list(array.shape) == shape else array}
         return (module._flatten_as_ptr(tensors, kept) if module.__name__.endswith(".torch") else module._specs(tensors))[name]
 
     _core.set_tensor(filename, name, spec, slice)
