@@ -48,7 +48,7 @@ fn product(rank: usize, down: &[f64], up: &[f64], index: usize) -> f64 {
     (0..rank).map(|part| up[row * rank + part] * down[part * columns + column]).sum()
 }
 
-/// Of the first ones, a row is longer than a block, or a block has several rows.
+/// In the first case a row is longer than a block; in the second a block has several rows.
 #[test]
 fn random_loras_are_added() {
     let (mut random, place) = (random(), Place::new());
