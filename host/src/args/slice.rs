@@ -4,6 +4,20 @@ use crate::text::quoted;
 use embedded_safetensors::slice::AxisRange;
 use std::num::{IntErrorKind, ParseIntError};
 
+/// The option of commands that read or write a part of one tensor.
+#[derive(clap::Args)]
+pub struct SliceOption {
+    /// Slice in numpy notation, such as `0:10, ::2, -1`; steps cannot be negative [default: the whole tensor]
+    #[arg(
+        long,
+        value_name = "SPEC",
+        default_value = "",
+        hide_default_value = true,
+        allow_hyphen_values = true
+    )]
+    pub slice: String,
+}
+
 /// The slice of one axis, before its size is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {

@@ -1,6 +1,7 @@
 //! `safetensors cat`: prints a tensor or a slice of it as text or as bytes.
 
 use super::{Context, Error, Exit, Outcome, Run};
+use crate::args::slice::SliceOption;
 use crate::args::whole;
 use crate::input::model::Model;
 use crate::json::{self, about, object};
@@ -34,15 +35,8 @@ pub struct Cat {
     #[arg(value_name = "TENSOR")]
     tensor: String,
 
-    /// Slice in numpy notation, such as `0:10, ::2, -1`; steps cannot be negative [default: the whole tensor]
-    #[arg(
-        long,
-        value_name = "SPEC",
-        default_value = "",
-        hide_default_value = true,
-        allow_hyphen_values = true
-    )]
-    slice: String,
+    #[command(flatten)]
+    part: SliceOption,
 
     /// Output format [default: from the suffix of --output (.npy, .raw, .bin, .txt), otherwise text]
     #[arg(long, value_name = "FORMAT")]
@@ -86,7 +80,7 @@ impl Run for Cat {
         check_not_input(&self.model, self.target())?;
         let model = Model::open(context, &self.model)?;
         check_not_in_model(&model, self.target())?;
-        let sliced = Sliced::of(&model, &self.tensor, &self.slice)?;
+        let sliced = Sliced::of(&model, &self.tensor, &self.part.slice)?;
         match format {
             Format::Text if self.json && self.to_stdout() => self.print_json(context, &sliced)?,
             Format::Text => self.print_text(context, &model, &sliced)?,

@@ -1,7 +1,7 @@
 //! `safetensors set`: overwrites a tensor, or a slice of one, in place.
 
 use super::{Context, Error, Exit, Outcome, Run};
-use crate::args::slice::ranges;
+use crate::args::slice::{SliceOption, ranges};
 use crate::input::model::{Model, file_of};
 use crate::input::remote::check_output;
 use crate::json::{about, object};
@@ -38,15 +38,8 @@ pub struct Set {
     #[arg(long, value_name = "NAME")]
     from: Option<String>,
 
-    /// Slice in numpy notation, such as `0:10, ::2, -1`; steps cannot be negative [default: the whole tensor]
-    #[arg(
-        long,
-        value_name = "SPEC",
-        default_value = "",
-        hide_default_value = true,
-        allow_hyphen_values = true
-    )]
-    slice: String,
+    #[command(flatten)]
+    part: SliceOption,
 
     /// Print a summary as one JSON object
     #[arg(long)]
@@ -64,7 +57,8 @@ impl Run for Set {
         let model = Model::open(context, &file)?;
         let (part, tensor) = (model.one_part()?, model.tensor(&self.tensor)?);
         let (path, dtype) = (part.path(), tensor.dtype());
-        let ranges = (!self.slice.trim().is_empty()).then(|| ranges(&self.slice, tensor.dims())).transpose();
+        let ranges =
+            (!self.part.slice.trim().is_empty()).then(|| ranges(&self.part.slice, tensor.dims())).transpose();
         let ranges = ranges.map_err(|sentence| about_tensor(path, &tensor, &sentence))?;
         let values = Values::open(context, &self.values, path)?;
         if let (Values::Array(..), Some(_)) = (&values, &self.from) {
