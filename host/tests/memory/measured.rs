@@ -8,7 +8,7 @@ pub use files::write;
 use files::{HUGE, RANK, TENSORS};
 pub use reading::all as read;
 use std::fs::{self, File};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -185,7 +185,7 @@ impl Run {
         let (words, input) = command.split_once(" < @").map_or((command, None), |(words, name)| {
             (words, Some(File::open(folder.join(name)).expect("the file")))
         });
-        let mut program = Command::new(env!("CARGO_BIN_EXE_safetensors"));
+        let mut program = Command::new(beside());
         program.args(words.split(' ').map(|word| word.trim_start_matches('@'))).current_dir(folder);
         program.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let run = Self::start(&mut program, line, input, exit.parse().expect("an exit code"));
@@ -220,6 +220,14 @@ impl Run {
         assert!(self.time < PATIENCE, "{} takes too long", self.name);
         self.peak
     }
+}
+
+/// Returns the path of the command that was built with the same options.
+fn beside() -> PathBuf {
+    let mut path = std::env::current_exe().expect("this program");
+    path.pop();
+    path.set_file_name("safetensors");
+    path
 }
 
 /// Another process writes the file: its memory would count.
