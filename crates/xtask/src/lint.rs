@@ -18,9 +18,9 @@ pub const LINKS_32_BITS: Need =
     Need::Works("gcc -m32 -shared -x c /dev/null -o /dev/null", &["gcc", "gcc-multilib"]);
 
 /// Packages outside of the workspace that run on this computer.
-const OTHERS: &str = "crates/safetensors-c crates/safetensors-c/fuzz crates/safetensors-python tests/aprender \
-    tests/fuzz tests/fuzz/readers tests/interop/aprender tests/interop/burn tests/interop/candle \
-    tests/vectors/readers/rust";
+const OTHERS: &str = "crates/safetensors-c crates/safetensors-c/fuzz crates/safetensors-js \
+    crates/safetensors-python tests/aprender tests/fuzz tests/fuzz/readers tests/interop/aprender \
+    tests/interop/burn tests/interop/candle tests/vectors/readers/rust";
 
 /// Returns the features of the core for firmware: all but `std`.
 fn features() -> Result<Vec<String>, String> {
@@ -104,8 +104,8 @@ pub fn other_packages() -> Outcome {
             }
         }
     }
-    let (c, python) = ("crates/safetensors-c", "crates/safetensors-python");
-    for (package, features) in [(c, ""), (c, "no-panic"), (python, "")] {
+    let (c, js, python) = ("crates/safetensors-c", "crates/safetensors-js", "crates/safetensors-python");
+    for (package, features) in [(c, ""), (c, "no-panic"), (js, ""), (python, "")] {
         check(package, package, own_cargo().args(["clippy"]), features);
     }
     Ok(tally)

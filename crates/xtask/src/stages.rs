@@ -141,7 +141,9 @@ pub const QUICK: [Stage; 6] = [
 /// The stages that also run with `--full`: what else guards a promise.
 pub const FULL: [Stage; 14] = [
     stage("lints", "no warnings with other features, in firmware, C and Python; licences and sources")
-        .needs(&[Need::Component("clippy", "clippy"), Need::CargoProgram("cargo-deny", "cargo-deny@0.20.2")])
+        .needs(&[
+            Need::Targets(&["wasm32-unknown-unknown"]),
+            Need::Component("clippy", "clippy"), Need::CargoProgram("cargo-deny", "cargo-deny@0.20.2")])
         .steps(&[
             Deny("--workspace"),
             Deny("--manifest-path crates/safetensors-python/Cargo.toml"),
@@ -214,7 +216,7 @@ pub const FULL: [Stage; 14] = [
         .steps(&[Call(generate::check_all)]),
     stage(
         "packages",
-        "projects build from the packages of the crates; the links of the guide lead somewhere",
+        "projects build from the packages of the crates; the vectors in Node and Chromium; links of the guide",
     )
     .needs(release::NEEDS)
     .steps(&[Call(release::stage)]),

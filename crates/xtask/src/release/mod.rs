@@ -7,6 +7,7 @@ mod command;
 mod crates;
 mod guide;
 mod notices;
+mod npm;
 mod python;
 mod tree;
 
@@ -41,11 +42,12 @@ macro_rules! part {
     };
 }
 
-const PARTS: [Part; 5] = [
+const PARTS: [Part; 6] = [
     part!(crates, Some(include_str!("crates.sh"))),
     part!(python, Some(include_str!("python.sh"))),
     part!(c, Some(include_str!("c.sh"))),
     part!(command, Some(include_str!("command.sh"))),
+    part!(npm, Some(include_str!("npm.sh"))),
     part!(guide, None),
 ];
 
@@ -105,14 +107,16 @@ pub fn verify(words: &[&str]) -> Result<ExitCode, String> {
 }
 
 /// What [`stage`] needs.
-pub const NEEDS: &[Need] = &[Need::Group(crates::NEEDS), Need::Group(guide::NEEDS)];
+pub const NEEDS: &[Need] = &[Need::Group(crates::NEEDS), Need::Group(guide::NEEDS), Need::Group(npm::NEEDS)];
 
-/// Makes and verifies the parts that take minutes only.
+/// Makes and verifies the parts that take minutes only, and tests the package for npm.
 pub fn stage() -> Outcome {
     let dir = empty("release")?;
     let words = [&dir.display().to_string(), "crates", "guide"];
     make(&words)?;
-    Ok(verified(&words)?.tally)
+    let mut tally = verified(&words)?.tally;
+    tally.measured("the package for npm", npm::test());
+    Ok(tally)
 }
 
 fn verified(words: &[&str]) -> Result<Table, String> {
