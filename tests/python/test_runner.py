@@ -12,6 +12,7 @@ import sys
 import time
 
 import pytest
+import results
 from fake_readers import PLANNED
 from runner import answers, choice, report, scoring, vectors
 from suite import FAKE, SUITE, kinds, run, score
@@ -393,3 +394,20 @@ def test_progress_is_shown_on_a_terminal():
 def test_output_that_cannot_be_written(tmp_path):
     said = run("--filter=d3-array", "--json", tmp_path, "--", "false")
     assert (said.returncode, said.stderr) == (2, f"run.py: {tmp_path} cannot be written: Is a directory\n")
+
+
+def test_results_are_about_the_vectors_and_name_no_file_that_crashes():
+    reader = {"name": "a", "version": "1", "registry": "PyPI", "kind": "full"}
+    manifest = {**MANIFEST, "vectors": [dict(vector) for vector in MANIFEST["vectors"]]}
+    said = {vector["id"]: {"kind": "wrong"} for vector in SMALL}
+    score = {"suite": MANIFEST["suite"], "strict": False, "verdict_only": False, "answers": said}
+    assert sum(results.kept(manifest, reader, score)["faults"].values()) == len(SMALL)
+    said["d3-array"]["kind"] = "crash"
+    answers = {"a 1 (PyPI)": results.kept(manifest, reader, score)}
+    assert results.current(manifest, reader, answers)["faults"] is None
+    manifest["vectors"][0]["verdict"] = "either"
+    with pytest.raises(results.Missing, match="it must be asked again"):
+        results.current(manifest, reader, answers)
+    del said["d3-array"]
+    with pytest.raises(results.Missing, match="about other vectors than those of suite"):
+        results.kept(manifest, reader, score)
