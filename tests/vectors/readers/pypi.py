@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Asks a reader of PyPI: `python3 pypi.py NAME`, with a path on each line of stdin. NAME is a function here.
+"""Asks a reader of PyPI: `python3 pypi.py NAME`, with a path on each line of stdin. NAME is a function here. One
+that was built by hand is asked by `python3 pypi.py by_hand COMMAND`, with an adapter of hand/.
 
 For each path, in order, a line of JSON on stdout: {"tensors": …, "metadata": …}, or {"error": "why"}. Each
 function does what its users do: opens the file, lists the tensors and reads their data. An exception is a
@@ -16,6 +17,7 @@ import json
 import math
 import pathlib
 import resource
+import subprocess
 import sys
 
 
@@ -83,6 +85,32 @@ def safetensors_safe_open():
     return read_all
 
 
+def by_hand():
+    """Asks a program in the same way. It prints lines with words in hexadecimal, the last one `ok` or `error WHY`:
+    `tensor NAME DTYPE DIMENSIONS DATA`, whose dimensions are decimal, with commas, and `metadata KEY VALUE`."""
+    program = subprocess.Popen(sys.argv[2:], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    text = lambda word: bytes.fromhex(word).decode(errors="surrogateescape")
+
+    def read(path):
+        program.stdin.write(bytes(path) + b"\n")
+        program.stdin.flush()
+        rows, metadata = [], {}
+        for line in program.stdout:
+            kind, *words = line.decode().rstrip("\n").split(" ")
+            if kind == "ok":
+                return table_of(rows, metadata)
+            if kind == "error":
+                raise ValueError(text(words[0]))
+            if kind == "metadata":
+                metadata[text(words[0])] = text(words[1])
+            else:
+                name, dtype, shape, data = words
+                rows.append((text(name), text(dtype), [int(size) for size in shape.split(",") if size], bytes.fromhex(data)))
+        sys.exit(f"the program ended with {program.wait()}")
+
+    return read
+
+
 def cryptotensors():
     import cryptotensors
 
@@ -125,6 +153,19 @@ def huggingface_hub():
         tensors = found.tensors.items()
         rows = ((name, tensor.dtype, tensor.shape, None, tensor.data_offsets) for name, tensor in tensors)
         return table_of(rows, found.metadata)
+
+    return read
+
+
+def modelvet():
+    """A checker in C, which tells nothing but the verdict."""
+    import modelvet as package
+
+    def read(path):
+        report = package.verify_safetensors(path.read_bytes())
+        if not report.accepted:
+            raise ValueError(f"{report.violation_name} at byte {report.offset}")
+        return {"tensors": {}}
 
     return read
 
