@@ -6,7 +6,7 @@ import math
 import re
 from typing import Optional
 
-from runner import strict
+from . import strict
 
 ERROR_LINE = re.compile(r"error\[([^\]\s]+)\](?: at byte ([0-9]{1,20}(?![0-9])))?")
 #: Parts of lines that sanitizers print.

@@ -4,8 +4,8 @@ import dataclasses
 import os
 from typing import Callable, List, Optional
 
-from runner import answers, batch, process, scoring, single
-from runner.progress import Progress
+from . import answers, batch, process, scoring, single
+from .progress import Progress
 
 #: If the reader answers none of so many first files, the others are not tried.
 FIRST = 10

@@ -4,8 +4,8 @@ import os
 import re
 import subprocess
 
-from runner import answers, vectors
-from runner.process import GRACE, MOST_OUTPUT, Process, Unusable, close, most_output
+from . import answers, vectors
+from .process import GRACE, MOST_OUTPUT, Process, Unusable, close, most_output
 
 #: The answers after which a process is not asked again, since its next line may belong to an earlier file.
 LAST = ("crash", "hang", "bad output")

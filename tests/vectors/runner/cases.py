@@ -2,7 +2,7 @@
 
 import json
 
-from runner import index, vectors, writers
+from . import index, vectors, writers
 
 #: The directories, and how their cases are asked.
 KINDS = {"index": index, "writers": writers}

@@ -2,7 +2,7 @@
 
 import fnmatch
 
-from runner.vectors import Unusable, area
+from .vectors import Unusable, area
 
 #: A plain valid file with one tensor, which is always asked: a reader that accepts nothing has no score. Other cases
 #: have their own control.

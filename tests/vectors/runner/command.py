@@ -30,8 +30,8 @@ import os
 import signal
 import sys
 
-from runner import asking, cases, choice, expected, process, report, scoring, single, vectors
-from runner.answers import NOT_ASKED
+from . import asking, cases, choice, expected, process, report, scoring, single, vectors
+from .answers import NOT_ASKED
 
 
 def main():

@@ -1,8 +1,8 @@
 """The answers that are known not to be right: a file of ids and kinds, with which later runs are compared."""
 
-from runner.answers import NOT_ASKED
-from runner.scoring import KINDS
-from runner.vectors import Unusable
+from .answers import NOT_ASKED
+from .scoring import KINDS
+from .vectors import Unusable
 
 HEAD = "# What run.py found not right: id and kind. Another run compares with --expect. Words after # are skipped."
 #: In place of an id: the version of the suite.

@@ -6,7 +6,7 @@ import os
 import pathlib
 import subprocess
 
-from runner import answers, process, single, strict, vectors
+from . import answers, process, single, strict, vectors
 
 #: A plain model, which is always asked.
 CONTROL = "index-two-shards"

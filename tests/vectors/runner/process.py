@@ -7,7 +7,7 @@ import tempfile
 import threading
 import time
 
-from runner import vectors
+from . import vectors
 
 #: The limit of a reader's standard output: for an empty file, for each byte of the file, and for any file.
 OUTPUT = 16 << 20

@@ -2,7 +2,7 @@
 
 import collections
 
-from runner import scoring, vectors
+from . import scoring, vectors
 
 #: How many characters of a wrong answer are printed.
 LONGEST_LINE = 240

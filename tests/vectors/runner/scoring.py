@@ -3,8 +3,8 @@
 import dataclasses
 from typing import Optional
 
-from runner.answers import VERDICT, Answer
-from runner.vectors import with_table
+from .answers import VERDICT, Answer
+from .vectors import with_table
 
 #: What an answer can be.
 KINDS = ("right", "wrong", "not shown", "crash", "hang", "bad output")

@@ -4,8 +4,8 @@ import concurrent.futures
 import threading
 import time
 
-from runner import answers, vectors
-from runner.process import GRACE, TICK, Process, background, close, end_group, most_output
+from . import answers, vectors
+from .process import GRACE, TICK, Process, background, close, end_group, most_output
 
 
 def ask_all(ask, command, asked, jobs, timeout):

@@ -5,7 +5,7 @@ import json
 import os
 import stat
 
-from runner import answers, process, scoring, single, strict, vectors
+from . import answers, process, scoring, single, strict, vectors
 
 #: The cases need far less.
 LONGEST_FILE = 1 << 20
