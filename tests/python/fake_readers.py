@@ -1,6 +1,6 @@
 """Readers and a writer whose score is known, for the tests of `run.py`.
 
-`planned` answers as the manifest says, but for twelve vectors; `strict` is as strict as the published text, by this
+`planned` answers as planned.py says; `strict` is as strict as the published text, by this
 project's package.
 
 python3 fake_readers.py planned [--batch]           reads a file on stdin, or a path on each line
@@ -11,66 +11,14 @@ python3 fake_readers.py strict --writer [DO] PATH   writes a case, and then does
 
 import hashlib
 import json
-import os
 import pathlib
 import sys
-import time
 
-SUITE = pathlib.Path(__file__).resolve().parents[1] / "vectors"
-sys.path.insert(0, str(SUITE))
+from planned import answer_of
+from runner import strict, vectors
+from runner.writers import CANNOT_EXPRESS
 
-from runner import strict, vectors  # noqa: E402
-from runner.writers import CANNOT_EXPRESS  # noqa: E402
-
-from embedded_safetensors import SafetensorError, TensorSpec, safe_open, serialize  # noqa: E402
-
-#: The vectors about which the answer is planned to be wrong. A rejection is a pair of code and byte.
-PLANNED = {
-    "offsets-pair": lambda vector: ("json.syntax", 8),
-    "after-brace": lambda vector: {"tensors": {}, "metadata": None},
-    "space-before": lambda vector: ("json.syntax", 8),
-    "dtype-all": lambda vector: with_first(vector, sha256="0" * 64),
-    "layout-backwards": lambda vector: {**table(vector), "tensors": dict(list(table(vector)["tensors"].items())[1:])},
-    "metadata-several": lambda vector: {**table(vector), "metadata": None},
-    "layout-shuffled": lambda vector: {"tensors": {name: plain(row) for name, row in table(vector)["tensors"].items()}},
-    "after-comma": lambda vector: ("json.depth", vector["at"]),
-    "after-comment": lambda vector: (vector["code"], vector["at"] + 1),
-    "end-in-literal": lambda vector: crash(),
-    "json-literal-nan": lambda vector: time.sleep(600),
-    "metadata-one": lambda vector: "no JSON",
-}
-
-
-def table(vector):
-    """Returns the table of the manifest, or of the header that a recipe makes."""
-    vector = vectors.with_table(vector)
-    rows = {row["name"]: {key: row[key] for key in row if key != "name"} for row in vector["tensors"]}
-    return {"tensors": rows, "metadata": vector["metadata"]}
-
-
-def with_first(vector, **members):
-    """Returns the table with other members of the first tensor."""
-    found = table(vector)
-    next(iter(found["tensors"].values())).update(members)
-    return found
-
-
-def plain(row):
-    """Returns a tensor without what may be left out."""
-    return {key: row[key] for key in ("dtype", "shape")}
-
-
-def crash():
-    """Ends as a program that has found a mistake of its own."""
-    print("index out of bounds", file=sys.stderr)
-    os._exit(101)
-
-
-def answer_of(vector):
-    """Returns the planned answer, or that of the manifest."""
-    if vector["id"] in PLANNED:
-        return PLANNED[vector["id"]](vector)
-    return table(vector) if vector["ours"] == "accept" else (vector["code"], vector["at"])
+from embedded_safetensors import SafetensorError, TensorSpec, safe_open, serialize
 
 
 def planned(how=None):

@@ -13,7 +13,7 @@ import time
 
 import pytest
 import results
-from fake_readers import PLANNED
+from planned import PLANNED
 from runner import answers, choice, report, scoring, vectors
 from suite import FAKE, SUITE, kinds, run, score
 from support import ROOT
