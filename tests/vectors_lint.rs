@@ -63,7 +63,7 @@ fn manifest_matches_its_schema() {
     assert_eq!(the_schema().check(&raw("manifest.json")), Ok(()));
 }
 
-/// For devices: README.md promises this format and these limits.
+/// For devices: CONTRIBUTING.md promises this format and these limits.
 #[test]
 fn manifest_can_be_read_line_by_line() {
     const LONGEST_LINE: usize = 4095;

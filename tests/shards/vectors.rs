@@ -29,7 +29,7 @@ fn bytes(digits: &str) -> Vec<u8> {
     vectors::from_hex(digits).expect("hexadecimal")
 }
 
-/// Puts the index and the shards into a directory of their own, as README.md says, and returns its path and
+/// Puts the index and the shards into a directory of their own, as PROTOCOL.md says, and returns its path and
 /// the index.
 fn lay_out(case: &Value, dir: &TempDir) -> (PathBuf, String) {
     let directory = dir.join("model");
