@@ -13,7 +13,7 @@ Another exit code or a signal is a crash, and so are the report of a sanitizer a
 With --batch it is started once. It gets the path of a file on each line of its standard input, and prints for each
 one line at once: the object above, or {"error": "why it is rejected"}.
 
-With --index it reads a model in several files, with --writer it writes one file: see README.md.
+With --index it reads a model in several files, with --writer it writes one file: see PROTOCOL.md.
 
 The reader runs in an empty directory, which is removed. Exit code of this script: 0 when the reader is right about
 all vectors (with --expect: when nothing differs), 1 when it is not, 2 when it could not be run or accepts no valid file,
@@ -27,22 +27,25 @@ import collections
 import dataclasses
 import json
 import os
+import pathlib
 import signal
 import sys
 
-from . import asking, cases, choice, expected, process, report, scoring, single, vectors
+from . import asking, badge, cases, choice, expected, process, report, scoring, single, vectors
 from .answers import NOT_ASKED
 
 
 def main():
     """Runs the command over the chosen vectors and prints its score."""
     options = arguments()
-    for path in filter(None, (options.json, options.write_expect)):
+    for path in filter(None, (options.json, options.badge, options.write_expect)):
         check_output(path)
     try:
         manifest = cases.load(options.cases) if options.cases else vectors.load()
         known = expected.load(options.expect, manifest) if options.expect else None
         chosen, others = choice.choose(manifest, options.level, options.filter, options.exclude)
+        if options.files:
+            return write_files(chosen, pathlib.Path(options.files))
         ask = cases.KINDS[options.cases].ask if options.cases else single.ask
         reader = asking.Reader(options.command, options.batch, options.jobs, options.timeout, ask, options.verdict_only)
         answers = asking.ask_all(reader, choice.with_control(manifest, chosen))
@@ -59,6 +62,9 @@ def main():
     ]
     if options.json:
         write_json(options, manifest, scores, left_out)
+    if options.badge:
+        right = sum(map(report.is_right, scores))
+        pathlib.Path(options.badge).write_text(badge.svg(manifest["suite"], right, len(scores)), encoding="utf-8")
     for line in report.summary(scores, options.strict):
         print(line)
     for profile in sorted(lacks):
@@ -110,6 +116,8 @@ def arguments():
     parser.add_argument("--timeout", type=positive, default=10, metavar="S", help="seconds for one file [default: 10]")
     parser.add_argument("--details", action="store_true", help="print all wrong answers, not examples")
     parser.add_argument("--json", metavar="FILE", help="write every answer to this file")
+    parser.add_argument("--badge", metavar="FILE", help="write the score as an image in SVG")
+    parser.add_argument("--files", metavar="DIR", help="write the chosen files, also those of recipes, and ask no reader")
     known = parser.add_mutually_exclusive_group()
     known.add_argument("--write-expect", metavar="FILE", help="write the ids of what is not right; the exit code is 0")
     known.add_argument("--expect", metavar="FILE", help="compare with such a file; the exit code is 0 if nothing differs")
@@ -117,7 +125,9 @@ def arguments():
     options = parser.parse_args()
     if options.command[:1] == ["--"]:
         del options.command[0]
-    if not options.command:
+    if options.files and (options.command or options.cases):
+        parser.error("--files asks no reader, so it takes no command, --index or --writer")
+    if not options.command and not options.files:
         parser.error("which command reads the files? Give it after --")
     if options.batch and options.jobs:
         parser.error("--batch runs one process, so it takes no --jobs")
@@ -148,8 +158,23 @@ def positive(text):
 
 def fail(sentence):
     """Ends the script: the reader could not be scored."""
-    print(f"run.py: {report.cut(str(sentence))}", file=sys.stderr)
+    print(f"{program()}: {report.cut(str(sentence))}", file=sys.stderr)
     sys.exit(2)
+
+
+def program():
+    """Returns the name of this script in messages."""
+    return os.path.basename(sys.argv[0])
+
+
+def write_files(chosen, directory):
+    """Writes the files of vectors below a directory. Returns the exit code."""
+    for vector in chosen:
+        path = directory / vectors.path(vector)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        vectors.write(vector, path)
+    print(f"{len(chosen)} files are in {directory}")
+    return 0
 
 
 def check_output(path):
@@ -184,8 +209,21 @@ def interrupt(*_):
     raise KeyboardInterrupt
 
 
+def entry():
+    """Is the command of the package, and returns its exit code."""
+    program, *words = sys.argv
+    if words == ["where"]:
+        print(vectors.HERE)
+        return 0
+    if words[:1] != ["run"]:
+        print(f"usage: {program} run [options] -- COMMAND ARGS…\n       {program} where    # prints the directory of the suite", file=sys.stderr)
+        return 2
+    sys.argv = [f"{program} run", *words[1:]]
+    return run()
+
+
 def run():
-    """Is the command, and returns its exit code."""
+    """Is the script, and returns its exit code."""
     for name in ("SIGTERM", "SIGHUP"):
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), interrupt)
@@ -196,9 +234,9 @@ def run():
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 2
     except KeyboardInterrupt:
-        print("run.py: interrupted", file=sys.stderr)
+        print(f"{program()}: interrupted", file=sys.stderr)
         code = 130
     except (OSError, ValueError, RuntimeError) as error:  # of the vectors, a full disk, or no more threads
-        print(f"run.py: {report.cut(str(error))}", file=sys.stderr)
+        print(f"{program()}: {report.cut(str(error))}", file=sys.stderr)
         code = 2
     return code

@@ -4,7 +4,7 @@ from .answers import NOT_ASKED
 from .scoring import KINDS
 from .vectors import Unusable
 
-HEAD = "# What run.py found not right: id and kind. Another run compares with --expect. Words after # are skipped."
+HEAD = "# Answers that are known not to be right: id and kind. Another run compares with them. Words after # are skipped."
 #: In place of an id: the version of the suite.
 SUITE = "suite"
 

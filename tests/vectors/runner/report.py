@@ -86,6 +86,11 @@ def compared(known, changes, version):
     if suite != version:
         yield f"the expected answers are of suite {suite}, the vectors are of {version}"
     yield f"expected not to be right: {len(kinds)}; other answers than expected: {len(changes)}"
+    yield from news(changes)
+
+
+def news(changes):
+    """Yields a line for each answer that differs from the expected one."""
     for name, (old, new) in changes.items():
         yield f"newly {new}: {name} was {old}"
 

@@ -60,12 +60,11 @@ def fits_memory(vector):
 
 
 def content(vector):
-    """Returns the bytes of a vector's file, read or made by its recipe, and compared with its checksum. The archive of
-    the suite has also files that recipes make."""
+    """Returns the bytes of a vector's file, read or made by its recipe, and compared with its checksum."""
     if not fits_memory(vector):
         raise Unusable(f"{vector['id']}: the file has {vector['length']} bytes, too many for memory")
     try:
-        data = (HERE / path(vector)).read_bytes() if is_there(vector) else expand(vector["recipe"])
+        data = expand(vector["recipe"]) if "recipe" in vector else (HERE / path(vector)).read_bytes()
     except OSError as error:
         raise Unusable(f"{vector['id']}: {path(vector)} cannot be read: {error.strerror}") from error
     if hashlib.sha256(data).hexdigest() != vector["sha256"]:
@@ -97,14 +96,8 @@ def row(name, entry, file, start):
 
 
 def path(vector):
-    """Returns the path of a vector's file in the suite, or where the archive has what its recipe makes."""
+    """Returns the path of a vector's file in the suite, or where the file of its recipe is written."""
     return vector.get("file", f"{vector['verdict']}/{vector['id']}.safetensors")
-
-
-def is_there(vector):
-    """Whether a vector's file exists; it must, if there is no recipe."""
-    file = HERE / path(vector)
-    return "recipe" not in vector or file.is_file() and file.stat().st_size == vector["length"]
 
 
 def write(vector, to):
