@@ -1,20 +1,25 @@
-//! The conformance vectors of `tests/vectors` for programs: the manifest, the recipes of files too large to
-//! be committed, and twins.
+//! Conformance vectors for safetensors readers: [`conformance!`] makes a test of a reader; [`load`] returns
+//! the manifest for other programs.
 
 pub mod manifest;
 pub mod recipe;
+mod suite;
 pub mod table;
+#[doc(hidden)]
 pub mod twins;
 
 pub use manifest::{MOST_LITE, Manifest, Ours, Source, TensorRow, Vector, Verdict, sha256};
 pub use recipe::from_hex;
+pub use suite::{Options, check};
 pub use table::Table;
 
 use std::path::{Path, PathBuf};
 
-/// Returns the directory of the vectors.
+/// Returns the directory of the vectors, which are in the package.
 pub fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/vectors")
+    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let packed = package.join("vectors");
+    if packed.exists() { packed } else { package.join("../../tests/vectors") }
 }
 
 /// Reads the manifest of the committed vectors, without those whose files are never in memory.
@@ -40,4 +45,12 @@ pub fn load_all() -> Manifest {
 /// Returns the vectors that are made by recipes, in memory.
 pub fn recipes() -> impl Iterator<Item = Vector> {
     load().vectors.into_iter().filter(|vector| vector.recipe.is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_package_has_the_version_of_the_suite() {
+        assert_eq!(crate::load().suite, env!("CARGO_PKG_VERSION"));
+    }
 }

@@ -30,6 +30,9 @@ pub struct Manifest {
     pub codes: BTreeMap<String, Code>,
     /// Groups of vectors, each with a sentence: a class of bugs, or what a reader needs for them.
     pub flags: BTreeMap<String, String>,
+    /// Flags of what a reader may leave out, each with a sentence.
+    #[serde(default)]
+    pub profiles: BTreeMap<String, String>,
     /// The rules of RULES.md.
     #[serde(default)]
     pub rules: BTreeMap<String, Rule>,
@@ -184,6 +187,9 @@ pub struct Vector {
     /// Whether it is one of the few that catch most bugs.
     #[serde(default)]
     pub lite: bool,
+    /// Whether the length and the header alone determine verdict and table.
+    #[serde(default)]
+    pub header_only: bool,
     /// The verdict that every reader should give.
     pub verdict: Verdict,
     /// Whose rule decides it.

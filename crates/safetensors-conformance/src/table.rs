@@ -1,5 +1,6 @@
 //! The table that a reader reports of a file that it accepts, in a form that can be compared.
 
+use crate::manifest::{TensorRow, sha256};
 use serde_json::{Map, Value, from_value};
 use std::collections::BTreeMap;
 
@@ -46,6 +47,15 @@ impl Table {
 }
 
 impl Tensor {
+    /// Returns this tensor of a recipe as the manifest lists those of files.
+    pub(crate) fn row(self, file: &[u8]) -> TensorRow {
+        let length = file.first_chunk().map_or(0, |length| u64::from_le_bytes(*length));
+        let [begin, end] = self.data_offsets.map(|at| usize::try_from(8 + length + at).unwrap_or(usize::MAX));
+        let sha256 = sha256(file.get(begin..end).unwrap_or_default());
+        let Self { data_offsets, name, dtype, shape } = self;
+        TensorRow { name, dtype, shape, data_offsets, sha256 }
+    }
+
     fn of_entry(name: String, entry: &Value) -> Option<Self> {
         let member = |key: &str| from_value(entry.get(key)?.clone()).ok();
         let [shape, data_offsets] = [member("shape")?, member("data_offsets")?];
