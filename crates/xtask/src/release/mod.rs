@@ -4,6 +4,7 @@
 
 mod c;
 mod command;
+mod conformance;
 mod crates;
 mod guide;
 mod notices;
@@ -42,12 +43,13 @@ macro_rules! part {
     };
 }
 
-const PARTS: [Part; 6] = [
+const PARTS: [Part; 7] = [
     part!(crates, Some(include_str!("crates.sh"))),
     part!(python, Some(include_str!("python.sh"))),
     part!(c, Some(include_str!("c.sh"))),
     part!(command, Some(include_str!("command.sh"))),
     part!(npm, Some(include_str!("npm.sh"))),
+    part!(conformance, Some(include_str!("conformance.sh"))),
     part!(guide, None),
 ];
 
@@ -107,12 +109,17 @@ pub fn verify(words: &[&str]) -> Result<ExitCode, String> {
 }
 
 /// What [`stage`] needs.
-pub const NEEDS: &[Need] = &[Need::Group(crates::NEEDS), Need::Group(guide::NEEDS), Need::Group(npm::NEEDS)];
+pub const NEEDS: &[Need] = &[
+    Need::Group(crates::NEEDS),
+    Need::Group(npm::NEEDS),
+    Need::Group(conformance::NEEDS),
+    Need::Group(guide::NEEDS),
+];
 
 /// Makes and verifies the parts that take minutes only, and tests the package for npm.
 pub fn stage() -> Outcome {
     let dir = empty("release")?;
-    let words = [&dir.display().to_string(), "crates", "guide"];
+    let words = [&dir.display().to_string(), "crates", "conformance", "guide"];
     make(&words)?;
     let mut tally = verified(&words)?.tally;
     tally.measured("the package for npm", npm::test());
@@ -142,7 +149,8 @@ fn rows(dir: &Path, parts: Vec<&Part>) -> Result<Table, String> {
         (part.verify)(&dir.join(part.name), &mut table)?;
         if part.script.is_some() {
             let script = dir.join(part.name).with_extension("sh");
-            let run = alone(&empty(part.name)?, part.name == "crates");
+            let run = alone(&empty(part.name)?, ["crates", "conformance"].contains(&part.name));
+            let run = run.env("CARGO_TARGET_DIR", cargo_target());
             let run = run.args(["sh".as_ref(), script.as_path()]).capture().map(drop);
             table.row(&script, "what a user does, in an empty directory", run);
         }
@@ -190,6 +198,11 @@ impl Table {
 /// The directory of this process, outside of the repository.
 fn place() -> PathBuf {
     std::env::temp_dir().join(format!("embedded-safetensors-{}", std::process::id()))
+}
+
+/// Where packages of Rust that share dependencies are built.
+fn cargo_target() -> PathBuf {
+    place().join("target")
 }
 
 /// Returns an empty directory in [`place`].
