@@ -6,7 +6,7 @@ python3 results.py --take NAME FILE     takes the result of another reader from 
 
 All readers are asked by run.py at the level `full`, those of registries in batch form. Two things must hold before
 anything is written: the releases of the reference say what the manifest says of them, and this project's decoder is
-right about everything. README.md says what must be installed.
+right about everything. CONTRIBUTING.md says what must be installed.
 
 readers/readers.json has a line for each reader:
 

@@ -1,6 +1,6 @@
 //! The crates for the registry, in the order in which they are published.
 
-use super::{Table, VERSION, alone, empty};
+use super::{Table, VERSION, alone, cargo_target, empty};
 use crate::machine::Need;
 use crate::process::Run;
 use crate::toolchain::own_cargo;
@@ -90,17 +90,16 @@ pub fn verify(dir: &Path, table: &mut Table) -> Result<(), String> {
     write(&desktop.join("Cargo.toml"), manifest.as_bytes())?;
     let model = read(&place.join("firmware/model.safetensors"))?;
     write(&desktop.join("model.safetensors"), &model)?;
-    // What two projects depend on is compiled once.
-    let target = place.join("target");
     let cargo = |project: &str, words: &str| {
-        let run = || alone(&place.join(project), true).args(["cargo"]).env("CARGO_TARGET_DIR", &target);
+        let run =
+            || alone(&place.join(project), true).args(["cargo"]).env("CARGO_TARGET_DIR", cargo_target());
         run().args(["generate-lockfile"]).capture()?;
         only_ours(&place.join(project))?;
         run().words(words).limit(30 * 60).capture().map(drop)
     };
     let built = cargo("desktop", "run --quiet");
     let host = format!("crates/safetensors-host-{VERSION}");
-    let command = alone(&place, false).args([target.join("debug/safetensors")]);
+    let command = alone(&place, false).args([cargo_target().join("debug/safetensors")]);
     let checks = cargo(&host, "build --quiet")
         .and_then(|()| command.words("check firmware/model.safetensors").capture().map(drop));
     for name in CRATES {
