@@ -4,9 +4,12 @@
 mod counted;
 pub mod error;
 pub mod gguf;
+#[cfg(test)]
+mod made;
 pub mod numbers;
 pub mod numpy;
 pub mod pickle;
+mod proto;
 #[cfg(test)]
 mod samples;
 mod source;

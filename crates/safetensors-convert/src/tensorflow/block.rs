@@ -5,7 +5,7 @@
 //! follow, the length of its value), the rest of the key, and the value. At a restart point nothing is
 //! shared. This reader does not need these points, but validates them: other readers search with them.
 
-use super::proto::{Reason, take, varint};
+use crate::proto::{Reason, take, varint};
 
 /// The width of a restart point.
 const POINT: usize = 4;

@@ -1,7 +1,7 @@
 //! Reads the values of a checkpoint's index: its header, and what is known of each tensor.
 
-use super::proto::{BYTES, Fields, Known, Reason, VARINT, Value, known, varint};
 use super::stored::Place;
+use crate::proto::{BYTES, Fields, Known, Reason, VARINT, Value, known, varint};
 use embedded_safetensors::Dtype;
 
 /// The version of the format, of which a checkpoint states which versions of readers it needs.

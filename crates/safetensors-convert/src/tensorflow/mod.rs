@@ -18,7 +18,6 @@ mod entry;
 #[cfg(test)]
 mod made;
 mod path;
-mod proto;
 mod scan;
 mod slices;
 mod stored;

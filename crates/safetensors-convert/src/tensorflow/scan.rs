@@ -1,7 +1,7 @@
 //! Reads a checkpoint's index into lists of tensors and of the places of their bytes.
 
 use super::entry::{Entry, Header};
-use super::proto::Reason;
+use crate::proto::Reason;
 use super::slices::{Extent, MARK, key};
 use super::stored::{MOST_PIECES, Place};
 use super::table;

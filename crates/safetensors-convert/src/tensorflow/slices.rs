@@ -4,7 +4,7 @@
 //! axis, encoded so that keys are sorted as these are. It is made from the slices that the variable's entry
 //! lists, and looked up.
 
-use super::proto::{Fields, Reason, Value, known};
+use crate::proto::{Fields, Reason, Value, known};
 
 /// The first byte of a slice's key, which no variable has.
 pub const MARK: u8 = 0;

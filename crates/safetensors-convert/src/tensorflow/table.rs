@@ -5,7 +5,7 @@
 //! byte for its compression and a checksum. One block is in memory at a time, besides the list.
 
 use super::block::Block;
-use super::proto::{Reason, varint};
+use crate::proto::{Reason, varint};
 use crate::error::{beyond_limit, unsound};
 use crate::zip::{Part, read_full};
 use std::fs::File;
