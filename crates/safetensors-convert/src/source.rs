@@ -38,8 +38,8 @@ pub(crate) fn byte_len(dtype: Dtype, dims: &[u64]) -> Option<u64> {
 /// An open file of another format, converted while it is read.
 ///
 /// Opening a file reads its structure, validates it, and rejects what safetensors cannot hold; it neither
-/// executes nor imports anything. Memory: at most 64 MiB, and for each tensor, storage or slice its name and
-/// 256 bytes.
+/// executes nor imports anything. Memory: at most 64 MiB, and for each tensor, storage or slice 256 bytes and
+/// its name, which readers of ONNX and TFLite have twice.
 ///
 /// Errors are of the kind [`InvalidData`](io::ErrorKind::InvalidData) if the file is unsound or not allowed,
 /// and of the kind [`QuotaExceeded`](io::ErrorKind::QuotaExceeded) if it exceeds a limit of this library;
@@ -60,6 +60,11 @@ pub trait TensorSource {
     /// Returns the type of a tensor in the file, if it is not one of safetensors: that of its blocks.
     fn stored_type(&self, _index: usize) -> Option<&'static str> {
         None
+    }
+
+    /// Returns what is left out, because safetensors cannot hold it, and what it is.
+    fn left_out(&self) -> &[(String, &'static str)] {
+        &[]
     }
 
     /// Opens the elements of a tensor as safetensors stores them: little-endian, last axis fastest, without

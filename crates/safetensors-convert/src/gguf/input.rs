@@ -1,10 +1,10 @@
 //! The structure of a file, read from front to end.
 
 use crate::error::{beyond_limit, unsound};
+use crate::pages::Pages;
 use crate::text::quoted;
-use crate::zip::{Part, read_full};
 use std::fs::File;
-use std::io::{self, BufRead, BufReader};
+use std::io;
 
 /// What is being read, for messages.
 #[derive(Clone, Debug)]
@@ -22,8 +22,7 @@ pub enum Place {
 
 /// A file and the offset up to which it has been read.
 pub struct Input<'f> {
-    file: &'f File,
-    source: BufReader<Part<'f>>,
+    pages: Pages<'f>,
     pub at: u64,
     pub len: u64,
     pub is_big: bool,
@@ -54,9 +53,8 @@ impl Place {
 
 impl<'f> Input<'f> {
     pub fn new(file: &'f File) -> io::Result<Self> {
-        let len = file.metadata()?.len();
-        let source = buffered(file, 0, len);
-        Ok(Self { file, source, at: 0, len, is_big: false, place: Place::Header })
+        let pages = Pages::new(file)?;
+        Ok(Self { len: pages.len, pages, at: 0, is_big: false, place: Place::Header })
     }
 
     /// Returns the number of bytes that have not been read.
@@ -71,9 +69,10 @@ impl<'f> Input<'f> {
 
     fn fill(&mut self, buffer: &mut [u8]) -> io::Result<()> {
         let needed = buffer.len() as u64;
-        if needed > self.left() || read_full(&mut self.source, buffer)? < buffer.len() {
+        if needed > self.left() {
             return Err(self.truncated(needed));
         }
+        self.pages.fill(self.at, buffer)?;
         self.at += needed;
         Ok(())
     }
@@ -136,14 +135,6 @@ impl<'f> Input<'f> {
             return Err(self.truncated(len));
         }
         self.at += len;
-        match usize::try_from(len) {
-            Ok(len) if len <= self.source.buffer().len() => self.source.consume(len),
-            _ => self.source = buffered(self.file, self.at, self.len),
-        }
         Ok(())
     }
-}
-
-fn buffered(file: &File, at: u64, len: u64) -> BufReader<Part<'_>> {
-    BufReader::with_capacity(1 << 16, Part::new(file, at, len - at))
 }

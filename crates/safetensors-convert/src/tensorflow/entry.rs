@@ -1,7 +1,8 @@
 //! Reads the values of a checkpoint's index: its header, and what is known of each tensor.
 
 use super::stored::Place;
-use crate::proto::{BYTES, Fields, Known, Reason, VARINT, Value, known, varint};
+use crate::listed::{check_len, dtype_in};
+use crate::proto::{BYTES, Fields, Known, Reason, Value, known};
 use embedded_safetensors::Dtype;
 
 /// The version of the format, of which a checkpoint states which versions of readers it needs.
@@ -21,7 +22,11 @@ impl Header {
     pub fn read(message: &[u8]) -> Result<Self, Reason> {
         let [shards, order, version] = known(
             message,
-            [("num_shards", num_shards), ("endianness", Value::unsigned), ("version", Value::message)],
+            [
+                (1, "num_shards", num_shards),
+                (2, "endianness", Value::unsigned),
+                (3, "version", Value::message),
+            ],
         )?
         .map(Option::unwrap_or_default);
         check_version(version.bytes)?;
@@ -37,7 +42,7 @@ impl Header {
     }
 }
 
-fn num_shards<'b>(value: Value<'b>, field: &str) -> Result<Value<'b>, Reason> {
+fn num_shards<'b>(value: Value<&'b [u8]>, field: &str) -> Result<Value<&'b [u8]>, Reason> {
     match value.wire {
         BYTES => Err("this is a V1 checkpoint, which is not supported: load and save it with version 0.12 \
             or later, which writes V2"
@@ -57,13 +62,7 @@ fn check_version(message: &[u8]) -> Result<(), Reason> {
                 let needed = value.number;
                 return Err(format!("it needs a reader of version {needed}, this one has version {VERSION}"));
             }
-            // Alone, or all in one field.
-            (3, value) if value.wire == VARINT => excludes(value.number)?,
-            (3, Value { bytes: mut versions, .. }) => {
-                while !versions.is_empty() {
-                    excludes(varint(&mut versions)?)?;
-                }
-            }
+            (3, value) => value.numbers("bad_consumers").try_for_each(|version| excludes(version?))?,
             _ => {}
         }
     }
@@ -75,18 +74,6 @@ fn check_version(message: &[u8]) -> Result<(), Reason> {
 const DTYPES: &str = "F32 F64 I32 U8 I16 I8 DT_STRING C64 I64 BOOL DT_QINT8 DT_QUINT8 DT_QINT32 BF16 \
     DT_QINT16 DT_QUINT16 U16 DT_COMPLEX128 F16 DT_RESOURCE DT_VARIANT U32 U64 F8_E5M2 F8_E4M3 F8_E4M3FNUZ \
     DT_FLOAT8_E4M3B11FNUZ F8_E5M2FNUZ DT_INT4 DT_UINT4 DT_INT2 DT_UINT2 DT_FLOAT4_E2M1FN";
-
-/// Returns the dtype with a number; `None` for texts.
-fn dtype_of(number: u64) -> Result<Option<Dtype>, Reason> {
-    let index = number.checked_sub(1).and_then(|index| usize::try_from(index).ok());
-    let name = index.and_then(|index| DTYPES.split(' ').nth(index));
-    match name.map(|name| (name, Dtype::from_name(name.as_bytes()))) {
-        Some((_, Some(dtype))) => Ok(Some(dtype)),
-        Some(("DT_STRING", _)) => Ok(None),
-        Some((name, _)) => Err(format!("its dtype is {name}, which safetensors does not have")),
-        None => Err(format!("its dtype has the unknown number {number}")),
-    }
-}
 
 /// What an index says of a tensor.
 #[derive(Debug)]
@@ -103,18 +90,24 @@ pub struct Entry<'b> {
 impl<'b> Entry<'b> {
     /// Reads the value of a tensor's key.
     pub fn read(message: &'b [u8]) -> Result<Self, Reason> {
-        let fields: [Known<'_>; 6] = [
-            ("dtype", Value::unsigned),
-            ("shape", Value::message),
-            ("shard_id", Value::small_count),
-            ("offset", Value::count),
-            ("size", Value::count),
-            ("crc32c", Value::fixed32),
+        let fields: [Known<&[u8]>; 6] = [
+            (1, "dtype", Value::unsigned),
+            (2, "shape", Value::message),
+            (3, "shard_id", Value::small_count),
+            (4, "offset", Value::count),
+            (5, "size", Value::count),
+            (6, "crc32c", Value::fixed32),
         ];
         let [dtype, shape, shard, at, size, crc] = known(message, fields)?.map(Option::unwrap_or_default);
         let place = Place { shard: shard.small(), crc: crc.small(), at: at.number, size: size.number };
         let is_sliced = Fields(message).any(|field| matches!(field, Ok((7, _))));
-        Ok(Self { dtype: dtype_of(dtype.number)?, dims: dims(shape.bytes)?, place, is_sliced, message })
+        Ok(Self {
+            dtype: dtype_in(DTYPES, 1, dtype.number)?,
+            dims: dims(shape.bytes)?,
+            place,
+            is_sliced,
+            message,
+        })
     }
 
     /// Returns the messages of its slices, whose fields were read without an error.
@@ -130,21 +123,8 @@ impl<'b> Entry<'b> {
             return Err(format!("it is in data file {shard}, but there are only {shards}"));
         }
         match self.dtype {
-            Some(dtype) if !self.is_sliced => self.check_size(dtype),
+            Some(dtype) if !self.is_sliced => check_len(self.place.size, dtype, &self.dims),
             _ => Ok(()),
-        }
-    }
-
-    fn check_size(&self, dtype: Dtype) -> Result<(), Reason> {
-        let width = u64::from(dtype.bits() >> 3);
-        let needed = self.dims.iter().try_fold(width, |size, dim| size.checked_mul(*dim));
-        let (size, shape, name) = (self.place.size, &self.dims, dtype.name());
-        match needed {
-            Some(needed) if needed == size => Ok(()),
-            Some(needed) => {
-                Err(format!("it has {size} bytes, but its dtype {name} and shape {shape:?} need {needed}"))
-            }
-            None => Err(format!("its shape {shape:?} has more bytes than 64 bits can count")),
         }
     }
 }
@@ -157,7 +137,7 @@ fn dims(shape: &[u8]) -> Result<Vec<u64>, Reason> {
                 if dims.len() == LARGEST_RANK {
                     return Err(format!("its shape has more than {LARGEST_RANK} dimensions"));
                 }
-                let [size] = known(value.message("dim")?.bytes, [("size", Value::count)])?;
+                let [size] = known(value.message("dim")?.bytes, [(1, "size", Value::count)])?;
                 dims.push(size.unwrap_or_default().number);
             }
             (3, value) if value.unsigned("unknown_rank")?.number != 0 => {

@@ -27,9 +27,9 @@ impl Extent {
                 }
                 let [start, len] = known(
                     value.message("extent")?.bytes,
-                    [("start", Value::count), ("length", Value::count)],
+                    [(1, "start", Value::count), (2, "length", Value::count)],
                 )?;
-                let number = |value: Value<'_>| value.number;
+                let number = |value: Value<&[u8]>| value.number;
                 extents.push(Self { start: start.map_or(0, number), len: len.map(number) });
             }
         }
