@@ -55,15 +55,15 @@ fn formats() -> Vec<(Vec<u8>, &'static str, &'static str)> {
         (b"\x80\x05\x95\x10\0\0\0\0\0\0\0}\x94.", "a pickle that torch.save did not", "`safetensors scan`"),
         (b"\x93NUMPY\x01\0v\0{'descr'", "an array of numpy", "`safetensors convert`"),
         (b"GGUF\x03\0\0\0\0\0", "a GGUF file", "`safetensors convert`"),
-        (b"\x08\x07\x12\x07pytorch\x1A\x052.1.0", "an ONNX file", "safetensors.numpy.save_file"),
-        (b"\x08\x09:\x87\x01\n\x10\n\x01x", "an ONNX file", "safetensors.numpy.save_file"),
+        (b"\x08\x07\x12\x07pytorch\x1A\x052.1.0", "an ONNX file", "`safetensors convert`"),
+        (b"\x08\x09:\x87\x01\n\x10\n\x01x", "an ONNX file", "`safetensors convert`"),
         (b"\x08\x01\x12\xAF\x01\n\x20\n", "a SavedModel of TensorFlow", "its directory"),
         (b"\n\x0E\x12\x07\n\x05Const\x12\x05dtype", "a graph of TensorFlow", "NAME.index"),
         (b"\x81\xA6params\x82\xA7", "a file in MessagePack, as Flax", "msgpack_restore"),
         (b"\x78\x9C\xED\xC1\x01\x0D\0\0\0", "a file compressed with zlib, as joblib", "if you trust it"),
         (joblib, "a file of joblib", "if you trust it"),
         (&keras, "a model of Keras", "model.weights.h5"),
-        (b"\x1C\0\0\0TFL3\x14\0 \0", "a TFLite file", "from which it was converted"),
+        (b"\x1C\0\0\0TFL3\x14\0 \0", "a TFLite file", "`safetensors convert`"),
         (b"\x1F\x8B\x08\x08\x12\x34\x56\x78\0\x03", "a file compressed with gzip", "`gunzip`"),
         (&short_gzip, "a file compressed with gzip", "`gunzip`"),
         (b"\x28\xB5\x2F\xFD\x04\x88\x41\0\0", "a file compressed with Zstandard", "`zstd -d`"),
@@ -91,7 +91,10 @@ fn files_of_other_formats_are_named() {
         let begins = hint.starts_with(&format!("it looks like {what}"));
         assert!(begins && hint.contains(": ") && hint.contains(advice), "{hint}");
         assert_eq!(place.run(["check", "--json", "m"]).json()["hint"], hint.as_str());
-        assert_eq!(place.run(["inspect", "m"]).out, run.out);
+        // Those that `inspect` opens are damaged here.
+        let is_opened = ["an ONNX file", "a TFLite file"].contains(&what);
+        let inspected = place.run(["inspect", "m"]).out;
+        assert!(inspected == run.out || is_opened && inspected.starts_with("m: "), "{inspected}");
     }
 }
 

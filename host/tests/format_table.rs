@@ -4,6 +4,7 @@
 #![cfg(unix)]
 
 use crate::made;
+use crate::made::graphs::{buffer, message, onnx, tensor, tensor_of, tflite};
 use crate::support::{Place, file};
 use embedded_safetensors::Dtype;
 use safetensors_convert::gguf::Kind;
@@ -15,9 +16,10 @@ const BEGIN: &str = "<!-- tables: written by a test of the command -->\n";
 const END: &str = "<!-- end of tables -->\n";
 const ELEMENTS: u8 = 4;
 /// In the order of the columns.
-const FORMATS: [&str; 6] = ["PyTorch, zip", "PyTorch, before 1.6", "GGUF", "TensorFlow", ".npy", ".npz"];
+const FORMATS: [&str; 8] =
+    ["PyTorch, zip", "PyTorch, before 1.6", "GGUF", "TensorFlow", ".npy", ".npz", "ONNX", "TFLite"];
 /// What a file of each format is called.
-const FILES: [&str; 6] = ["m.pt", "m.bin", "m.gguf", "m.index", "m.npy", "m.npz"];
+const FILES: [&str; 8] = ["m.pt", "m.bin", "m.gguf", "m.index", "m.npy", "m.npz", "m.onnx", "m.tflite"];
 
 /// The options for bits whose dtype numpy does not name.
 const READ_BITS: &str = "--from-bits";
@@ -50,6 +52,15 @@ const NUMPY: &str = "'|b1' BOOL; '|u1' U8; '|i1' I8; '<u2' U16; '<i2' I16; '<f2'
     '<u8' U64; '<i8' I64; '<f8' F64; '<c8' C64; '<f1' F8_E5M2; '<V2' BF16; '|V1' F8_E4M3; \
     '|V1' F8_E8M0; '|V1' F8_E4M3FNUZ; '|V1' F8_E5M2FNUZ; '<f16'; '<c16'; '|S4'; '<U1'; '<M8[s]'; \
     '<m8[s]'; '|O'; '|V4'; [('a', '<f4')]";
+/// The types of ONNX, in the order of their numbers, from 1.
+const ONNX: &str = "FLOAT F32; UINT8 U8; INT8 I8; UINT16 U16; INT16 I16; INT32 I32; INT64 I64; STRING; BOOL BOOL; \
+    FLOAT16 F16; DOUBLE F64; UINT32 U32; UINT64 U64; COMPLEX64 C64; COMPLEX128; BFLOAT16 BF16; \
+    FLOAT8E4M3FN F8_E4M3; FLOAT8E4M3FNUZ F8_E4M3FNUZ; FLOAT8E5M2 F8_E5M2; FLOAT8E5M2FNUZ F8_E5M2FNUZ; \
+    UINT4; INT4; FLOAT4E2M1 F4; FLOAT8E8M0 F8_E8M0; UINT2; INT2; FLOAT6E2M3 F6_E2M3; FLOAT6E3M2 F6_E3M2";
+/// The types of TFLite, in the order of their numbers, from 0.
+const TFLITE: &str = "FLOAT32 F32; FLOAT16 F16; INT32 I32; UINT8 U8; INT64 I64; STRING; BOOL BOOL; INT16 I16; \
+    COMPLEX64 C64; INT8 I8; FLOAT64 F64; COMPLEX128; UINT64 U64; RESOURCE; VARIANT; UINT32 U32; \
+    UINT16 U16; INT4; BFLOAT16 BF16; INT2; UINT4; FLOAT8_E4M3FN F8_E4M3; FLOAT8_E5M2 F8_E5M2";
 
 /// A file with one tensor of a type.
 struct Sample {
@@ -118,6 +129,18 @@ fn samples() -> Vec<Sample> {
         let files = vec![(FILES[3], index), ("m.data-00000-of-00001", of_shard)];
         samples.push(Sample { format: 3, name: name.to_owned(), dtype, data, files });
     }
+    for (number, (name, dtype)) in (1..).zip(types(ONNX)) {
+        let data = bytes(len(dtype), dtype);
+        let tensor = tensor("w", number, &[ELEMENTS.into()], &message(9, &data));
+        let files = vec![(FILES[6], onnx(&message(5, &tensor)))];
+        samples.push(Sample { format: 6, name: name.to_owned(), dtype, data, files });
+    }
+    for (number, (name, dtype)) in (0..).zip(types(TFLITE)) {
+        let data = bytes(len(dtype), dtype);
+        let tensors = vec![tensor_of("w", number, &[ELEMENTS.into()], 1)];
+        let files = vec![(FILES[7], tflite(&[("", tensors)], &[buffer(&data)]))];
+        samples.push(Sample { format: 7, name: name.to_owned(), dtype, data, files });
+    }
     for (name, dtype) in types(NUMPY) {
         let data = bytes(len(dtype), dtype);
         let array = made::npy(name, "False", "(4,)", &data);
@@ -183,7 +206,7 @@ fn general(sentence: &str, name: &str) -> String {
     let mut text = sentence;
     let places = FILES.map(|file| format!("{file}: "));
     let places = places.iter().map(String::as_str);
-    let formats = ["PyTorch: ", "GGUF: ", "TensorFlow: ", "numpy: "];
+    let formats = ["PyTorch: ", "GGUF: ", "TensorFlow: ", "numpy: ", "ONNX: ", "TFLite: "];
     let entries = ["entry \"m/data.pkl\": ", "entry \"w.npy\": "];
     let entries = ["i.safetensors: "].into_iter().chain(formats).chain(entries);
     places.chain(entries).for_each(|place| text = text.strip_prefix(place).unwrap_or(text));

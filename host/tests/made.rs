@@ -1,6 +1,9 @@
 //! Small files of other formats, made by hand as their own programs write them. The fuzzers of the readers
 //! begin with them, too.
 
+#[path = "../../crates/safetensors-convert/src/made.rs"]
+pub mod graphs;
+
 use safetensors_convert::zip::Archive;
 use std::io;
 

@@ -21,6 +21,7 @@ mod flash;
 mod foreign;
 mod format_table;
 mod formats;
+mod graphs;
 mod hash;
 mod inputs;
 mod inspect;

@@ -23,7 +23,8 @@ use std::path::{Path, PathBuf};
 #[derive(clap::Args)]
 #[command(override_usage = "safetensors convert [OPTIONS] <IN>... <OUT>")]
 pub struct Convert {
-    /// Inputs, whose contents show their format: safetensors, PyTorch, GGUF, TensorFlow, .npy or .npz;
+    /// Inputs, whose contents show their format: safetensors, PyTorch, GGUF, TensorFlow, ONNX, TFLite, .npy
+    /// or .npz;
     /// files, shard indexes, directories, or `-` for standard input: a model in safetensors, or a redirected
     /// file of any format but TensorFlow. The last one is the output, unless it is given with -o
     #[arg(value_name = "IN", required = true)]

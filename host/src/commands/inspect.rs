@@ -2,8 +2,10 @@
 
 use super::{Context, Error, Exit, Files, Outcome, Run};
 use crate::args::count;
+use crate::convert::open_model;
 use crate::input::model::{Model, Tensor};
 use crate::input::selection::Selection;
+use crate::input::source::Data;
 use crate::print::facts::Facts;
 use crate::print::listing::{Form, Listing};
 use crate::print::parameters::Unpacked;
@@ -90,7 +92,10 @@ impl Inspect {
     }
 
     fn inspect(&self, context: &Context, path: &Path, json: bool) -> Result<(), Error> {
-        let (model, form) = (Model::open_header(context, path)?, self.form());
+        let (model, is_converted) = open_model(context, path, Data::Count)?;
+        // The layout is not that of the file.
+        let is_list = is_converted && self.form() == Form::Whole;
+        let form = if is_list { Form::Tensors } else { self.form() };
         let is_whole_file = form == Form::Whole && model.index().is_none();
         let chosen: Vec<Tensor<'_>> = match is_whole_file {
             true => model.in_header_order().collect(),

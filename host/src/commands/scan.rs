@@ -1,7 +1,9 @@
 //! `safetensors scan`: what the pickles of a file would import and call.
 
 use super::{Context, Error, Exit, Outcome, Run, check_stdin_once};
+use crate::convert::foreign_error;
 use crate::error::not_read::NotRead;
+use crate::input::foreign::{Readable, readable_format};
 use crate::input::open::open_file;
 use crate::input::walk::{PICKLES, expand};
 use crate::json::{List, about, object};
@@ -11,8 +13,10 @@ use crate::scan::{Pickles, scan_file};
 use crate::table::{Side, Table};
 use crate::text::terminal::Stream;
 use crate::text::{counted, grouped, quoted, shown_path, shown_text};
+use safetensors_convert::onnx::Onnx;
 use safetensors_convert::pickle::{Finding, Use};
 use serde::Serialize;
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Seek, Write};
 use std::path::{Path, PathBuf};
@@ -44,7 +48,7 @@ impl Run for Scan {
         let mut worst = Exit::Good;
         for (file, found) in self.files.iter().flat_map(|file| expand(file, &PICKLES)) {
             let scanned = scanned(&file, found);
-            let exit = scanned.as_ref().map_or_else(Error::exit, |all| exit(all));
+            let exit = scanned.as_ref().map_or_else(Error::exit, |(all, _)| exit(all));
             self.print(&file, &scanned, exit)?;
             worst = worst.max(exit);
         }
@@ -53,12 +57,14 @@ impl Run for Scan {
 }
 
 impl Scan {
-    fn print(&self, file: &Path, scanned: &Result<Vec<Pickles>, Error>, exit: Exit) -> io::Result<()> {
+    fn print(&self, file: &Path, scanned: &Result<Scanned, Error>, exit: Exit) -> io::Result<()> {
         match scanned {
-            Ok(all) => {
-                let more = object! { pickles: List(all.iter().map(in_json)) };
+            Ok((all, data_files)) => {
+                let names = (!data_files.is_empty()).then(|| object! { data_files: List(data_files.iter()) });
+                let more = object! { pickles: List(all.iter().map(in_json)), #[serde(flatten)] names: names };
                 show(self.json, &about(file, exit == Exit::Good, more), |mut out| {
-                    self.print_text(file, all, &mut out)
+                    self.print_text(file, all, &mut out)?;
+                    data_files.iter().try_for_each(|name| writeln!(out, "  data file: {}", quoted(name)))
                 })
             }
             Err(error) => verdict::print(Err(error), file, self.json).map(drop),
@@ -104,9 +110,19 @@ impl Scan {
     }
 }
 
-fn scanned(path: &Path, found: Result<(), NotRead>) -> Result<Vec<Pickles>, Error> {
+/// The pickles of a file, and the paths of the other files that a model of ONNX names.
+type Scanned = (Vec<Pickles>, BTreeSet<String>);
+
+fn scanned(path: &Path, found: Result<(), NotRead>) -> Result<Scanned, Error> {
     let file = found.and_then(|()| opened(path)).map_err(|reason| Error::not_read(path, reason))?;
-    scan_file(path, &file).map_err(|error| Error::of_contents(path, "pickle", error))
+    let data_files = match readable_format(&file, path) {
+        Ok(Some(Readable::Onnx)) => {
+            Onnx::data_files(&file).map_err(|error| foreign_error(path, Readable::Onnx, error))?
+        }
+        _ => BTreeSet::new(),
+    };
+    let pickles = scan_file(path, &file).map_err(|error| Error::of_contents(path, "pickle", error))?;
+    Ok((pickles, data_files))
 }
 
 /// Opens a regular file, or copies standard input into an unnamed one.

@@ -2,8 +2,10 @@
 
 use super::{Context, Exit, Files, Outcome, Run};
 use crate::args::count;
-use crate::input::model::{Model, bytes_of};
+use crate::convert::open_model;
+use crate::input::model::bytes_of;
 use crate::input::selection::Selection;
+use crate::input::source::Data;
 use crate::json::{List, Map, about};
 use crate::output::stdout::show;
 use crate::print::verdict::Sound;
@@ -71,7 +73,7 @@ impl Run for Stats {
 
 impl Stats {
     fn show(&self, context: &Context, file: &Path, json: bool) -> Outcome {
-        let model = Model::open(context, file)?;
+        let (model, _) = open_model(context, file, Data::Keep)?;
         let tensors = self.selection.tensors_of(&model)?;
         let all = measure(&tensors, &context.work("reading", bytes_of(&tensors)))?;
         model.check_unchanged()?;

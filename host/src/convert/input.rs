@@ -20,7 +20,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 
 /// How inputs are read.
-#[derive(clap::Args)]
+#[derive(Default, clap::Args)]
 pub struct Reading {
     /// Tensor name for a .npy input [default: the file name without .npy]
     #[arg(long, value_name = "NAME")]

@@ -16,4 +16,4 @@ pub use change::{Changer, ZEROED};
 pub use input::{Input, Reading};
 pub use manifest::{Made, write_manifest};
 pub use plan::{Casts, Plan};
-pub use source::stem_of;
+pub use source::{foreign_error, open_model, stem_of};

@@ -426,7 +426,10 @@ impl<'i> Scaled<'i> {
     }
 
     fn scales(&self, tensor: &Tensor) -> Result<&'i Tensor, String> {
-        let name = format!("{}.scale", tensor.name);
+        let [name, zeros] = ["scale", "zero_point"].map(|end| format!("{}.{end}", tensor.name));
+        if self.0.contains_key(&*zeros) {
+            return Err(format!("its zero points {} cannot be subtracted", quoted(&zeros)));
+        }
         match self.0.get(&*name) {
             None => Err(format!("its scales {} are missing", quoted(&name))),
             Some(scales) if row_of(tensor, scales).is_some() => Ok(scales),

@@ -6,25 +6,30 @@ use crate::args::remote::is_remote;
 use crate::context::Context;
 use crate::error::Error;
 use crate::error::not_read::NotRead;
-use crate::input::foreign::Readable;
-use crate::input::model::{self, Model, Padding};
+use crate::input::foreign::{Readable, graph_format};
+use crate::input::model::{self, Model, Padding, Part};
 use crate::input::open::stdin_file;
 use crate::input::remote::check_local;
-use crate::input::source::Stamp;
+use crate::input::source::{Data, Stamp};
 use crate::output::overwrite::{check_not_in_model, check_not_input};
+use crate::output::writer::planned;
 use crate::pack::Renames;
 use crate::tensor::sums::{FileSum, sum_of_file, sum_of_index, sums_of_part};
 use crate::text::quoted;
 use crate::work::Work;
+use embedded_safetensors::FileModel;
+use embedded_safetensors::write::{FileSpec, PlannedContent};
 use safetensors_convert::error::within;
 use safetensors_convert::gguf::{self, Gguf, Split};
 use safetensors_convert::numpy::Arrays;
+use safetensors_convert::onnx::Onnx;
+use safetensors_convert::tflite::Tflite;
 use safetensors_convert::torch::{self, Ties};
 use safetensors_convert::zip::read_full;
 use safetensors_convert::{TensorSource, tensorflow};
 use std::borrow::Cow;
 use std::fs::File;
-use std::io;
+use std::io::{self, Write};
 use std::num::NonZero;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -359,22 +364,53 @@ impl Foreign {
                 Readable::TensorFlow if path.as_os_str() == "-" => {
                     return Err(io::Error::other("its data is in other files; give its path"));
                 }
-                Readable::TensorFlow => {
-                    let checkpoint = tensorflow::Checkpoint::open(path, &mut open)?;
-                    let values = checkpoint.strings().iter().map(|name| (name.clone(), "string".into()));
-                    let count = checkpoint.strings().len() as u64;
-                    left_out = LeftOut { values: values.collect(), count, ..LeftOut::default() };
-                    Box::new(checkpoint)
-                }
+                Readable::TensorFlow => Box::new(tensorflow::Checkpoint::open(path, &mut open)?),
+                Readable::Onnx => Box::new(Onnx::open(path, &mut open)?),
+                Readable::TfLite => Box::new(Tflite::open(open(path)?)?),
             })
         };
         let source = source().map_err(|error| foreign_error(path, format, error))?;
+        let values = source.left_out().iter();
+        left_out.values.extend(values.map(|(name, what)| (name.clone(), (*what).into())));
+        left_out.count += source.left_out().len() as u64;
         let name = |index: u32| Some(source.tensors().get(index as usize)?.name.clone());
         let ties = copies.iter().filter_map(|(one, other)| Some((name(*one)?, name(*other)?)));
         let notes = source.metadata().iter().filter(|_| format == Readable::PyTorch).cloned();
         let (ties, has_copies) = (notes.chain(ties).collect(), !copies.is_empty());
         Ok(Self { format, left_out, split, has_copies, ties, files, source })
     }
+}
+
+/// Opens a model, or a file of ONNX or TFLite as the model that `convert` would make of it, and whether it is
+/// such a file. That model becomes an unnamed file, which has zeros if its data is only counted.
+///
+/// # Errors
+/// It cannot be read, is invalid, or has contents that safetensors cannot hold.
+pub fn open_model(context: &Context, path: &Path, data: Data) -> Result<(Model, bool), Error> {
+    let Some(format) = graph_format(path) else {
+        return Ok((Model::open_with(context, path, data)?, false));
+    };
+    let foreign = Foreign::open(path, format, (&Reading::default(), Ties::Note))?;
+    let specs: Vec<_> = foreign.source.tensors().iter().map(safetensors_convert::Tensor::spec).collect();
+    let part = planned(FileSpec::new(&specs), true, path, |plan| {
+        let (mut encoder, mut buffer, mut header) = (plan.encoder(), [0; 8192], Vec::new());
+        while let piece @ [_, ..] = encoder.encode(&mut buffer) {
+            header.extend_from_slice(piece);
+        }
+        let not_buffered = |error| Error::not_read(path, NotRead::not_buffered(&error, None));
+        let mut file = tempfile::tempfile().map_err(not_buffered)?;
+        file.write_all(&header).map_err(not_buffered)?;
+        file.set_len(plan.file_len()).map_err(not_buffered)?;
+        for planned in plan.tensors() {
+            if let (PlannedContent::Tensor { index, .. }, Data::Keep) = (planned.content, data) {
+                let copied = foreign.source.read(index).and_then(|mut data| io::copy(&mut data, &mut file));
+                copied.map_err(|error| foreign_error(path, format, error))?;
+            }
+        }
+        Ok(Part::File(FileModel::from_file(file, path)?))
+    })?;
+    foreign.files.iter().try_for_each(Opened::check_unchanged)?;
+    Ok((Model::of(path, vec![part], None), true))
 }
 
 /// A file as it was when it was opened.
@@ -428,7 +464,7 @@ fn open_pytorch(file: File, options: torch::Options) -> io::Result<torch::Checkp
 }
 
 /// The error of a reader, with the name of the format.
-fn foreign_error(path: &Path, format: Readable, error: io::Error) -> Error {
+pub fn foreign_error(path: &Path, format: Readable, error: io::Error) -> Error {
     Error::of_contents(path, format.code(), within(format.name(), error))
 }
 

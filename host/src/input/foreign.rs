@@ -26,6 +26,8 @@ pub enum Readable {
     Gguf,
     /// A checkpoint or a SavedModel, by its index.
     TensorFlow,
+    Onnx,
+    TfLite,
 }
 
 impl Readable {
@@ -35,6 +37,8 @@ impl Readable {
             Self::PyTorch => ("PyTorch", "pytorch"),
             Self::Gguf => ("GGUF", "gguf"),
             Self::TensorFlow => ("TensorFlow", "tensorflow"),
+            Self::Onnx => ("ONNX", "onnx"),
+            Self::TfLite => ("TFLite", "tflite"),
         }
     }
 
@@ -48,9 +52,10 @@ impl Readable {
         self.names().1
     }
 
-    /// Whether a file has the suffix of such a format: those of a directory that are converted.
+    /// Whether a file has the suffix of such a format: those of a directory that are converted. A model of
+    /// ONNX or TFLite is one file, and may be beside others.
     pub fn has_suffix(path: &Path) -> bool {
-        Self::by_suffix(path).is_some_and(|(suffix, _)| !["pb", "pkl"].contains(&&*suffix))
+        Self::by_suffix(path).is_some_and(|(suffix, _)| !["pb", "pkl", "onnx", "tflite"].contains(&&*suffix))
     }
 
     fn by_suffix(path: &Path) -> Option<(String, Self)> {
@@ -61,6 +66,8 @@ impl Readable {
             "pt" | "pth" | "bin" | "ckpt" | "pkl" => Self::PyTorch,
             "gguf" => Self::Gguf,
             "index" | "pb" => Self::TensorFlow,
+            "onnx" => Self::Onnx,
+            "tflite" => Self::TfLite,
             _ => return None,
         };
         Some((suffix, format))
@@ -169,11 +176,8 @@ const ZIP: Format = format(
     "a zip archive, as .pt and .npz files are",
     "`safetensors convert` reads one that has the data.pkl of PyTorch, or the .npy of numpy",
 );
-const ONNX: Format = format(
-    "an ONNX file",
-    "read its initializers with the Python package onnx, and save them with safetensors.numpy.save_file",
-);
-const TFLITE: Format = format("a TFLite file", "use the model from which it was converted");
+const ONNX: Format = readable("an ONNX file", Readable::Onnx);
+const TFLITE: Format = readable("a TFLite file", Readable::TfLite);
 const PAGE: Format =
     format("an HTML page, such as the error or the login of a web server", "download the file again");
 const TEXT: Format = format(
@@ -239,7 +243,8 @@ fn beginning(file: &File) -> io::Result<Vec<u8>> {
     Ok(first)
 }
 
-/// Whether a file is of a checkpoint of TensorFlow: its index, or data that have their index beside them.
+/// Whether a file is a model of ONNX, or of a checkpoint of TensorFlow: its index, or data that have their
+/// index beside them.
 ///
 /// # Errors
 /// Those of reading.
@@ -247,7 +252,8 @@ pub fn is_checkpoint(file: &File, path: &Path) -> io::Result<bool> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let index = name.rsplit_once(".data-").map(|(prefix, _)| path.with_file_name(format!("{prefix}.index")));
     let is_index = |path: PathBuf| open_file(&path).is_ok_and(|(file, _)| is_table(&file).unwrap_or(false));
-    Ok(is_table(file)? || index.is_some_and(is_index))
+    let is_onnx = readable_format(file, path)? == Some(Readable::Onnx);
+    Ok(is_onnx || is_table(file)? || index.is_some_and(is_index))
 }
 
 /// The format of a file with this name, if `convert` reads it. The name counts only if the contents show
@@ -271,6 +277,13 @@ pub fn readable_format(file: &File, path: &Path) -> io::Result<Option<Readable>>
     let says_nothing = seen.is_none() && !is_model(&first);
     let is_numpy = |format: &Readable| matches!(format, Readable::Array | Readable::Archive);
     Ok(found.or_else(|| Readable::by_name(path).filter(|named| says_nothing || is_numpy(named))))
+}
+
+/// The format of a local file of ONNX or TFLite, whose first 16 bytes show it.
+pub fn graph_format(path: &Path) -> Option<Readable> {
+    let mut first = Vec::new();
+    Part::new(&open_file(path).ok()?.0, 0, 16).read_to_end(&mut first).ok()?;
+    format_of(&first)?.readable.filter(|format| matches!(format, Readable::Onnx | Readable::TfLite))
 }
 
 fn format_of(first: &[u8]) -> Option<Format> {

@@ -58,7 +58,11 @@ impl Model {
         Self::open_with(context, path, Data::Count)
     }
 
-    fn open_with(context: &Context, path: &Path, data: Data) -> Result<Self, Error> {
+    /// Opens a model, and keeps or counts its data.
+    ///
+    /// # Errors
+    /// Those of [`open`](Self::open).
+    pub fn open_with(context: &Context, path: &Path, data: Data) -> Result<Self, Error> {
         let not_read = |reason| Error::not_read(path, reason);
         let file = match remote::place(context, path).map_err(not_read)? {
             Place::Local(file) => file_of(&file)?,
@@ -74,7 +78,8 @@ impl Model {
         Ok(Self::of(path, vec![open_part(context, &file, data)?], None))
     }
 
-    fn of(path: &Path, parts: Vec<Part>, index: Option<PathBuf>) -> Self {
+    /// A model of files that were validated.
+    pub fn of(path: &Path, parts: Vec<Part>, index: Option<PathBuf>) -> Self {
         let all: Vec<_> = parts.iter().filter_map(Part::metadata).collect();
         let pairs = all.iter().rev().copied().flatten().map(|(key, value)| (key.clone(), value.clone()));
         let metadata = (parts.len() > 1 && !all.is_empty()).then(|| pairs.collect());

@@ -39,7 +39,7 @@ pub const MODELS: Wanted =
 pub const PICKLES: Wanted = Wanted {
     ends: &[
         ".pt", ".pth", ".bin", ".ckpt", ".pkl", ".pickle", ".pk", ".p", ".joblib", ".dill", ".npy", ".npz",
-        ".zip", ".mar", ".pt2",
+        ".zip", ".mar", ".pt2", ".onnx",
     ],
     has_hidden: true,
     nothing: |_| "contains no file with a suffix of pickles, such as .pt, .bin and .pkl".into(),

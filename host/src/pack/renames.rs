@@ -4,7 +4,7 @@ use crate::args::glob::{captures, matches, wildcards};
 use crate::text::{did_you_mean, quoted, shell_word};
 
 /// The rules given on the command line.
-#[derive(clap::Args)]
+#[derive(Default, clap::Args)]
 pub struct Renames {
     /// Rename the tensor OLD to NEW (repeatable); OLD may be a glob, and each * of NEW is what its
     /// wildcard stands for: `h.*.w=layer.*.w`

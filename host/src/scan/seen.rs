@@ -73,9 +73,10 @@ impl Seen {
             && (*pickles > 0 || findings.iter().any(|finding| finding.used != Use::PersistentId))
     }
 
-    /// Whether a file of this beginning is of another format: numpy, safetensors or GGUF.
+    /// Whether a file of this beginning is of another format: numpy, safetensors, GGUF or TFLite.
     pub fn has_other_format(&self) -> bool {
-        is_model(&self.first) || self.first.starts_with(b"GGUF") || self.first.starts_with(NUMPY)
+        let begins = |magic| self.first.starts_with(magic);
+        is_model(&self.first) || begins(b"GGUF") || begins(NUMPY) || self.first.get(4..8) == Some(b"TFL3")
     }
 
     /// Whether bytes that need not be a pickle would import or call what is not on the list. A limit counts,

@@ -54,11 +54,6 @@ impl Checkpoint {
         Ok(Self { scan, is_big_endian, shards })
     }
 
-    /// Returns the names of the tensors of texts, which are left out: safetensors has no such dtype.
-    pub fn strings(&self) -> &[String] {
-        &self.scan.strings
-    }
-
     /// Returns the places of pieces that have bytes. The file of no bytes is perhaps not open.
     fn pieces(&self, first: u32, count: u32) -> impl Iterator<Item = (&File, Place)> {
         let (first, count) = (usize::try_from(first), usize::try_from(count));
@@ -75,6 +70,10 @@ impl TensorSource for Checkpoint {
 
     fn metadata(&self) -> &[(String, String)] {
         &[]
+    }
+
+    fn left_out(&self) -> &[(String, &'static str)] {
+        &self.scan.strings
     }
 
     fn read(&self, index: usize) -> io::Result<Box<dyn Read + Send + '_>> {

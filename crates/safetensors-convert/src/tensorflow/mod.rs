@@ -6,7 +6,7 @@
 //!
 //! Rejected: checkpoints of the format V1; dtypes that safetensors does not have; variables partitioned along
 //! several axes; entries that share bytes. Tensors of texts, such as the object graph that Keras stores, are
-//! left out, and [`Checkpoint::strings`] names them. All others have the names that `tf.train.list_variables`
+//! left out. All others have the names that `tf.train.list_variables`
 //! lists.
 //!
 //! Memory: some blocks of the index of at most 4 MiB each while it is read, then at most 256 bytes and the

@@ -1,12 +1,12 @@
 //! Reads a checkpoint's index into lists of tensors and of the places of their bytes.
 
 use super::entry::{Entry, Header};
-use crate::proto::Reason;
 use super::slices::{Extent, MARK, key};
 use super::stored::{MOST_PIECES, Place};
 use super::table;
 use crate::Tensor;
 use crate::error::{ensure, ensure_within, unsound};
+use crate::proto::Reason;
 use crate::text::quoted;
 use embedded_safetensors::Dtype;
 use embedded_safetensors::header::MAX_HEADER_LEN;
@@ -29,7 +29,7 @@ pub struct Scan {
     pub tensors: Vec<Tensor>,
     pub data: Vec<Data>,
     /// The names of the tensors of texts.
-    pub strings: Vec<String>,
+    pub strings: Vec<(String, &'static str)>,
     /// The places of all bytes, also of those that are left out.
     pub places: Vec<Place>,
     /// The places of the pieces of all tensors; of one that is not partitioned, its only place.
@@ -133,7 +133,7 @@ impl Scan {
 
     fn add_tensor(&mut self, name: String, entry: Entry<'_>, data: Data) -> io::Result<()> {
         match entry.dtype {
-            None => self.strings.push(name),
+            None => self.strings.push((name, "string")),
             Some(dtype) => {
                 let Data { axis, count, .. } = data;
                 let is_one_run = entry.dims.iter().zip(0..axis).all(|(dim, _)| *dim == 1);

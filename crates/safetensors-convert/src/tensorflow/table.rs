@@ -5,8 +5,8 @@
 //! byte for its compression and a checksum. One block is in memory at a time, besides the list.
 
 use super::block::Block;
-use crate::proto::{Reason, varint};
 use crate::error::{beyond_limit, unsound};
+use crate::proto::{Reason, varint};
 use crate::zip::{Part, read_full};
 use std::fs::File;
 use std::io;
