@@ -6,10 +6,10 @@ use crate::toolchain::own_cargo;
 use crate::{python, workspace};
 use std::path::Path;
 
-pub const ARGUMENTS: &str = "[header | slices | index | files | receivers | replies | gguf | numpy | tensorflow | torch | c] [SECONDS]";
+pub const ARGUMENTS: &str = "[header | slices | index | files | receivers | replies | gguf | numpy | onnx | tensorflow | tflite | torch | c] [SECONDS]";
 
 /// A fuzzer: its name, the package that has it, and the program there that writes the initial corpus.
-const FUZZERS: [(&str, &str, &str); 11] = [
+const FUZZERS: [(&str, &str, &str); 13] = [
     ("c", "crates/safetensors-c/fuzz", "run --quiet --bin seeds --"),
     ("header", "tests/fuzz", "run --quiet --release --bin corpus -- headers"),
     ("slices", "tests/fuzz", NUMBERS),
@@ -19,7 +19,9 @@ const FUZZERS: [(&str, &str, &str); 11] = [
     ("replies", "tests/fuzz", NUMBERS),
     ("gguf", READERS, "run --quiet --bin seeds -- gguf"),
     ("numpy", READERS, "run --quiet --bin seeds -- numpy"),
+    ("onnx", READERS, "run --quiet --bin seeds -- onnx"),
     ("tensorflow", READERS, "run --quiet --bin seeds -- tensorflow"),
+    ("tflite", READERS, "run --quiet --bin seeds -- tflite"),
     ("torch", READERS, "run --quiet --bin seeds -- torch"),
 ];
 const READERS: &str = "tests/fuzz/readers";

@@ -4,11 +4,10 @@
 
 mod common;
 
-use common::file_of;
+use common::{file_of, read_all};
 use libfuzzer_sys::fuzz_target;
 use safetensors_convert::TensorSource;
 use safetensors_convert::gguf::{Gguf, Options, Plan};
-use std::io::Read;
 
 fuzz_target!(|bytes: &[u8]| {
     read(bytes, &Options { keep_blocks: false, without_metadata: true });
@@ -28,13 +27,6 @@ fuzz_target!(|bytes: &[u8]| {
 /// Reads a file, and all its elements.
 fn read(bytes: &[u8], options: &Options) -> Option<(Gguf, Vec<Vec<u8>>)> {
     let source = Gguf::open(file_of(bytes), options).ok()?;
-    let elements = source.tensors().iter().enumerate().map(|(index, tensor)| {
-        let mut elements = Vec::new();
-        let read = source.read(index).and_then(|mut reader| reader.read_to_end(&mut elements));
-        read.expect("the file has them");
-        assert_eq!(elements.len() as u64, tensor.byte_len());
-        elements
-    });
-    let elements = elements.collect();
+    let elements = read_all(&source);
     Some((source, elements))
 }

@@ -7,6 +7,7 @@
 #[path = "../../../host/tests/made.rs"]
 mod made;
 
+use made::graphs::{Value, buffer, message, outside, scaled, tensor, tensor_of};
 use safetensors_convert::gguf::Kind;
 use std::error::Error;
 use std::path::PathBuf;
@@ -19,7 +20,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let seeds = match target.to_str() {
         Some("gguf") => gguf(),
         Some("numpy") => numpy(),
+        Some("onnx") => onnx(),
         Some("tensorflow") => tensorflow(),
+        Some("tflite") => tflite(),
         Some("torch") => torch(),
         _ => return Err(usage.into()),
     };
@@ -102,6 +105,36 @@ fn tensorflow() -> Vec<Vec<u8>> {
         seeds.extend([with(0, &index), with(1, block), with(2, &pairs)]);
     }
     seeds
+}
+
+/// A tensor of each dtype in each field and in another file, and in a graph in a node.
+fn onnx() -> Vec<Vec<u8>> {
+    let lens = [2, 4, 8, 16].map(|len| vec![1; len]);
+    let fields = [4, 5, 7, 9, 10, 11].into_iter();
+    let fields = fields.flat_map(|field| lens.iter().map(move |bytes| message(field, bytes)));
+    let place = outside(&[("location", "w.bin"), ("offset", "4"), ("length", "8")]);
+    let of = |dtype, elements: &[u8]| {
+        let tensor = tensor("w", dtype, &[2], elements);
+        let attribute =
+            |field, bytes: &[u8]| message(5, &[message(1, b"value"), message(field, bytes)].concat());
+        let constant = [message(2, b"x"), message(4, b"Constant"), attribute(5, &tensor)].concat();
+        let branch = [message(2, b"y"), attribute(6, &message(1, &constant))].concat();
+        made::graphs::onnx(&[message(5, &tensor), message(1, &branch)].concat())
+    };
+    let fields: Vec<_> = fields.chain([place]).collect();
+    (1..29).flat_map(|dtype| fields.iter().map(move |elements| of(dtype, elements))).collect()
+}
+
+/// A tensor of each dtype with scales, a state, and one with elements after the tables.
+fn tflite() -> Vec<Vec<u8>> {
+    let of = |(dtype, len): (u64, usize)| {
+        let first = [tensor_of("w", dtype, &[2, 1], 1), vec![scaled(&[1.0, 2.0], &[1, 0], 0)]].concat();
+        let state = [tensor_of("w", dtype, &[2], 0), vec![(5, Value::Number(1))]].concat();
+        let other = vec![tensor_of("w", 9, &[2], 2)];
+        let place = vec![(1, Value::Number(8)), (2, Value::Number(2))];
+        made::graphs::tflite(&[("", vec![first, state]), ("b", other)], &[buffer(&vec![1; len]), place])
+    };
+    (0..23).flat_map(|dtype| [2, 4, 8, 16].map(|len| (dtype, len))).map(of).collect()
 }
 
 fn torch() -> Vec<Vec<u8>> {
