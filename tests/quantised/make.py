@@ -5,6 +5,7 @@ The arithmetic is that of the module `quant`, written for numpy: every operation
 float32. The boards, the desktop and the tests of the library must have the same bits.
 """
 
+import importlib.metadata
 import json
 import pathlib
 import random
@@ -12,6 +13,7 @@ import struct
 
 import ml_dtypes
 import numpy as np
+from ai_edge_litert.interpreter import Interpreter
 
 MODEL = pathlib.Path(__file__).parents[2] / "firmware/app/models/quantised.safetensors"
 PRODUCTS = pathlib.Path(__file__).with_name("products.txt")
@@ -37,15 +39,26 @@ def packed(halves):
     return (halves[:, 0::2] | halves[:, 1::2] << 4).astype(np.uint8)
 
 
+def wake_word():
+    """Returns weights of a convolution of pymicro-wakeword, which is under Apache-2.0: the first of the first outputs, and
+    their scales."""
+    files = importlib.metadata.files("pymicro-wakeword")
+    (path,) = [file.locate() for file in files if file.name == "alexa.tflite"]
+    reader = Interpreter(str(path))
+    (found,) = [one for one in reader.get_tensor_details() if one["name"] == "model_1/stream_6/conv2d_5/Conv2D"]
+    weights, scales = reader.get_tensor(found["index"]), found["quantization_parameters"]["scales"]
+    return weights.reshape(len(weights), -1)[:ROWS, :COLUMNS], scales[:ROWS]
+
+
 def matrices():
     """Returns for each matrix its tensors in the file, the integers of its values, its zero points and scales for
     each value, and what the integers are multiplied by first."""
     dice = random.Random("quantised matrices")
     per_row = lambda factors: np.repeat(factors, COLUMNS // factors.shape[1], axis=1)
 
-    weights, scales = integers(dice, -128, 127, ROWS, COLUMNS), floats(dice, np.float16, ROWS)
-    tensors = {"channel": ("I8", weights.astype(np.int8)), "channel.scale": ("F16", scales)}
-    yield "channel", tensors, weights, np.zeros((ROWS, 1), int), scales[:, None], None
+    weights, scales = wake_word()
+    tensors = {"channel": ("I8", weights), "channel.scale": ("F32", scales)}
+    yield "channel", tensors, weights.astype(int), np.zeros((ROWS, 1), int), scales[:, None], None
 
     weights, scale, zero = integers(dice, 0, 255, ROWS, COLUMNS), floats(dice, np.float32), integers(dice, 100, 150)
     tensors = {"tensor": ("U8", weights.astype(np.uint8)), "tensor.scale": ("F32", scale)}
