@@ -88,7 +88,7 @@ pub fn pytest(name: &str) -> Outcome {
     let run = Run::new(python).args(["-B", "-m", "pytest", "tests/python", "-m", name]);
     let run = run.args(if name == "main" { &["-n", "2"][..] } else { &[] });
     let mut tally = Tally::default();
-    let code = run.env("SAFETENSORS_BIN", command).limit(15 * 60).lines(|line| {
+    let code = workspace::in_memory(run).env("SAFETENSORS_BIN", command).limit(15 * 60).lines(|line| {
         println!("{line}");
         if let Some(test) = line.strip_prefix("FAILED ").or(line.strip_prefix("ERROR ")) {
             tally.failed += 1;

@@ -5,6 +5,7 @@ use crate::machine::Need;
 use crate::process::Run;
 use crate::report::{Outcome, Tally};
 use crate::toolchain::{BARE_TARGETS, own_cargo};
+use crate::workspace::in_memory;
 use crate::{boards, c, linking, lint, measure, python, release};
 
 /// A stage: a name, a line about it, what it needs, and its steps.
@@ -84,7 +85,7 @@ impl Step {
 }
 
 fn test(words: &str) -> Run {
-    own_cargo().args(["test", "--locked", "--quiet", "--no-fail-fast"]).words(words)
+    in_memory(own_cargo().args(["test", "--locked", "--quiet", "--no-fail-fast"]).words(words))
 }
 
 /// Sets a seed for random files and shares: different for each commit, the same for the same commit.

@@ -1,11 +1,22 @@
 //! Paths of the repository, and access to files.
 
+use crate::process::Run;
 use std::path::{Path, PathBuf};
 
 /// Returns the repository's root.
 pub fn root() -> &'static Path {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.ancestors().nth(2).unwrap_or(here)
+}
+
+/// Lets a program have its temporary files in memory, if there is room for those of tests: most of them wait
+/// for the disk else.
+pub fn in_memory(run: Run) -> Run {
+    let free = Run::new("df").words("--output=avail --block-size=1G /dev/shm").stdout();
+    match free.ok().and_then(|free| free.lines().last()?.trim().parse::<u32>().ok()) {
+        Some(8..) if std::env::var_os("TMPDIR").is_none() => run.env("TMPDIR", "/dev/shm"),
+        _ => run,
+    }
 }
 
 /// Returns the directory for build output: `target`, or the one set in the environment. Every cargo that
