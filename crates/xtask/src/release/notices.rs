@@ -15,7 +15,7 @@ const PRINT: &str = "find . -type f -regextype egrep \
     | LC_ALL=C sort | xargs -r awk 1 | grep '' || cat *APACHE* 2> /dev/null || true";
 
 /// Writes two files into a directory: `LICENSE-OTHERS` has the licences of the crates from the registry that
-/// are linked into a package, `LICENSE-RUST.html` those of Rust's library.
+/// are linked into a package, if there are any, `LICENSE-RUST.html` those of Rust's library.
 pub fn notices(package: &Path, into: &Path) -> Result<(), String> {
     let mut crates = BTreeMap::<String, Vec<String>>::new();
     for package in linked(package)? {
@@ -31,7 +31,9 @@ pub fn notices(package: &Path, into: &Path) -> Result<(), String> {
         }
     }
     let paragraph = |(text, names): (&String, &Vec<String>)| format!("{}:\n\n{text}\n\n", names.join(", "));
-    write(&into.join("LICENSE-OTHERS"), crates.iter().map(paragraph).collect::<String>().as_bytes())?;
+    if !crates.is_empty() {
+        write(&into.join("LICENSE-OTHERS"), crates.iter().map(paragraph).collect::<String>().as_bytes())?;
+    }
     let rust = Run::new("rustc").words("--print sysroot").stdout()?;
     let library = read(&Path::new(rust.trim()).join("share/doc/rust/COPYRIGHT-library.html"))?;
     write(&into.join("LICENSE-RUST.html"), &library)
