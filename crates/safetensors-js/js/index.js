@@ -9,8 +9,7 @@ const OF_TENSOR = 4_194_304;
 /** Gaps of so many bytes are read and dropped: another read would take longer. */
 const GAP = 4_096n;
 const GAP_OF_SERVER = 65_536n;
-/** The most axes of a slice, runs that are listed and bytes that are converted at a time. */
-const AXES = 128;
+/** The most runs that are listed, and bytes that are converted, at a time. */
 const RUNS = 256;
 const PIECE = 8_192;
 
@@ -34,13 +33,17 @@ export class LimitError extends SafetensorsError {}
 export class UsageError extends SafetensorsError {}
 
 const mistake = (code, sentence) => new UsageError(code, undefined, sentence);
-const failed = (at, error) => (error instanceof ReadError ? error
-  : new ReadError("read.failed", at, String(error?.message ?? error), error));
+/** `fetch failed` of Node has its reason in the cause. */
+const failed = (at, error) => (error instanceof ReadError ? error : new ReadError("read.failed", at,
+  [error?.message ?? String(error), error?.cause?.message || error?.cause?.code].filter(Boolean).join(": "), error));
 
 /** Returns a number as 64 bits without a sign. */
-function integer(value, what) {
+function integer(value, what, of) {
   if (!(typeof value === "bigint" || Number.isSafeInteger(value)) || value < 0 || value >= 2n ** 64n) {
-    throw mistake("usage.number", `${what} is ${String(value)}, not an integer from 0 to 2^64 - 1`);
+    const shown = typeof value === "string" ? JSON.stringify(value) : String(value);
+    const why = Number.isInteger(value) && value > 0 ? "is too large to be exact: give a bigint"
+      : "is not an integer from 0 to 2^64 - 1";
+    throw mistake("usage.number", `${what} ${shown} of ${of} ${why}`);
   }
   return BigInt(value);
 }
@@ -54,6 +57,16 @@ async function compile() {
   return WebAssembly.compile(await unpacked.arrayBuffer());
 }
 
+/** Starts the program for one file. */
+async function start() {
+  try {
+    return await WebAssembly.instantiate(await (compiled ??= compile()));
+  } catch (cause) {
+    compiled = undefined; // the next call tries again
+    throw new LimitError("limit.memory", undefined, `the program does not start: ${cause.message}`, cause);
+  }
+}
+
 /** The parts of an answer of the program. */
 const [NAME, DTYPE, SHAPE, LEFT] = [0, 1, 2, 3];
 
@@ -64,9 +77,9 @@ class Instance {
   memory(Kind, at, length) { return new Kind(this.calls.memory.buffer, at, length); }
 
   /** Numbers and parts of the answer. */
-  number(index) { return this.memory(BigUint64Array, this.calls.answer(), 3)[index]; }
+  number(index) { return this.memory(BigUint64Array, this.calls.answer(), 4)[index]; }
   part(Kind, index) {
-    return this.memory(Kind, ...this.memory(Uint32Array, this.calls.answer() + 24 + 8 * index, 2));
+    return this.memory(Kind, ...this.memory(Uint32Array, this.calls.answer() + 32 + 8 * index, 2));
   }
   text(index) { return decoder.decode(this.part(Uint8Array, index)); }
 
@@ -81,7 +94,7 @@ class Instance {
   reserve(length) {
     const at = this.calls.reserve(length);
     if (at === 0) {
-      throw new LimitError("limit.memory", undefined, `no memory for ${length} more bytes of the header`);
+      throw new LimitError("limit.memory", undefined, `no memory for ${length} more bytes`);
     }
     return at;
   }
@@ -92,14 +105,20 @@ async function request(url, options, offset, length) {
   const headers = new Headers(options?.headers);
   headers.set("Range", `bytes=${offset}-${offset + BigInt(length) - 1n}`);
   const reply = await fetch(url, { ...options, headers });
-  const [, begin, size] = /^bytes (?:(\d+)-\d+|\*)\/(\d+)$/.exec(reply.headers.get("Content-Range")) ?? [];
+  const range = reply.headers.get("Content-Range");
+  const [, begin, end, size] = /^bytes (?:(\d+)-(\d+)|\*)\/(\d+)$/.exec(range) ?? [];
   if (reply.status === 206 && begin === String(offset)) {
     const version = reply.headers.get("ETag") ?? reply.headers.get("Last-Modified");
-    return { size, version: `${size} ${version}`, bytes: new Uint8Array(await reply.arrayBuffer()) };
+    const bytes = new Uint8Array(await reply.arrayBuffer());
+    if (bytes.length > length || BigInt(bytes.length) !== BigInt(end) + 1n - offset) {
+      throw new ReadError("read.reply", offset, `the reply to a request for ${length} bytes has ${bytes.length}, `
+        + `and its Content-Range is "${range}": the server must not compress the file`);
+    }
+    return { size, version: `${size} ${version}`, bytes };
   }
   reply.body?.cancel().catch(() => {});
-  if (reply.status === 416 && size === "0") {
-    return { size, bytes: new Uint8Array() };
+  if (reply.status === 416 && (size === "0" || offset > 0n)) {
+    return { size, bytes: new Uint8Array() }; // the file is empty, or shorter than the first reply said
   }
   const [code, sentence] = {
     200: ["read.ranges", "the server ignores ranges and sends the entire file"],
@@ -135,9 +154,9 @@ async function sourceOf(source, options) {
     return ofUrl(source, options);
   }
   if (typeof source?.read !== "function") {
-    throw mistake("usage.source", "a source is a Blob, a URL, or an object with size and read");
+    throw mistake("usage.source", "a source is a Blob, as new Blob([bytes]), a URL, or an object with size and read");
   }
-  const size = integer(source.size, "the size of the source");
+  const size = integer(source.size, "size", "the source");
   return { size, read: async (...range) => source.read(...range), gap: GAP };
 }
 
@@ -147,8 +166,12 @@ async function readAll(source, offset, length) {
   for (let done = 0, piece; done < length; done += piece.length) {
     const [at, left] = [offset + BigInt(done), length - done];
     piece = await source.read(at, left).catch((error) => { throw failed(at, error); });
-    if (!(piece?.BYTES_PER_ELEMENT === 1 && piece.length > 0 && piece.length <= left)) {
-      throw new ReadError("read.count", at, `${left} bytes were requested, and ${piece?.length ?? "none"} came`);
+    const kind = Object.prototype.toString.call(piece).slice(8, -1);
+    if (kind !== "Uint8Array") {
+      throw new ReadError("read.type", at, `read must return a promise of a Uint8Array, not of ${kind}`);
+    }
+    if (piece.length === 0 || piece.length > left) {
+      throw new ReadError("read.count", at, `${left} bytes were requested, and ${piece.length} came`);
     }
     all.set(piece, done);
   }
@@ -173,26 +196,27 @@ async function readHeader(instance, source) {
 
 export async function open(from, options) {
   if (new Uint8Array(Uint16Array.of(1).buffer)[0] !== 1) {
-    throw mistake("usage.endian", "numbers of this computer are big-endian, and those of files little-endian");
+    const sentence = "numbers of this computer are big-endian, and those of files little-endian";
+    throw new LimitError("limit.endian", undefined, sentence);
   }
   const source = await sourceOf(from, options);
-  const instance = new Instance(await WebAssembly.instantiate(await (compiled ??= compile())));
-  const [start, length] = await readHeader(instance, source);
+  const instance = new Instance(await start());
+  const [address, length] = await readHeader(instance, source);
   const key = crypto.getRandomValues(new BigUint64Array(2));
-  instance.check(instance.calls.open(start, length, source.size, ...key));
-  return new Model(instance, source, start);
+  instance.check(instance.calls.open(address, length, source.size, ...key));
+  return new Model(instance, source, address);
 }
 
 class Model {
   #file;
   #header;
-  #positions;
+  #tensors;
 
-  constructor(instance, source, start) {
+  constructor(instance, source, address) {
     this.size = source.size;
     this.dataStart = instance.number(0);
     this.length = Number(instance.number(1));
-    this.#header = [start + 8, Number(this.dataStart) - 8];
+    this.#header = [address + 8, Number(this.dataStart) - 8];
     this.#file = { instance, source, dataStart: this.dataStart, memory: instance.reserve(5 * PIECE) };
   }
 
@@ -203,11 +227,8 @@ class Model {
   }
 
   get(name) {
-    const { instance } = this.#file;
-    const nameOf = (_, position) => [(instance.calls.nth(position), instance.text(NAME)), position];
-    this.#positions ??= new Map(Array.from({ length: this.length }, nameOf));
-    const position = this.#positions.get(name);
-    return position === undefined ? undefined : new Tensor(this.#file, position);
+    this.#tensors ??= new Map(Array.from(this, (tensor) => [tensor.name, tensor]));
+    return this.#tensors.get(name);
   }
 
   /** The header has been validated, so it is JSON, without duplicate keys. */
@@ -219,37 +240,43 @@ class Model {
 }
 
 /** Returns the row of the program's table for the range of an axis. */
-function rowOf(range) {
+function rowOf(range, axis) {
   if (range === null || range === undefined) {
     return [0n, 0n, 0n, 0n];
   }
-  if (Array.isArray(range) && (range.length === 2 || range.length === 3)) {
-    const [begin, end, step = 1] = range;
-    return [2n, integer(step, "a step"), integer(begin, "a begin"), integer(end, "an end")];
+  const of = `axis ${axis}`;
+  if (!Array.isArray(range)) {
+    return [1n, 0n, integer(range, "index", of), 0n];
   }
-  return [1n, 0n, integer(range, "an axis that is not null, [begin, end] or [begin, end, step]"), 0n];
+  if (range.length !== 2 && range.length !== 3) {
+    throw mistake("usage.number", `range [${range}] of ${of} is not [begin, end] or [begin, end, step]`);
+  }
+  const [begin, end, step = 1] = range;
+  return [2n, integer(step, "step", of), integer(begin, "begin", of), integer(end, "end", of)];
 }
 
 class Slice {
   #file;
+  #position;
+  #rows;
   #start;
-  #select;
 
   constructor(file, position, rows) {
-    const { instance, memory } = file;
-    this.#file = file;
-    this.#select = () => {
-      instance.calls.nth(position);
-      instance.memory(BigUint64Array, memory, 4 * rows.length).set(rows.flat());
-      instance.check(instance.calls.select(memory, rows.length));
-    };
-    instance.calls.nth(position);
-    this.dtype = instance.text(DTYPE);
-    this.#start = file.dataStart + instance.number(0);
+    const { instance, dataStart } = file;
+    [this.#file, this.#position, this.#rows] = [file, position, rows];
     this.#select();
+    this.dtype = instance.text(DTYPE);
+    this.#start = dataStart + instance.number(0);
     this.shape = [...instance.part(BigUint64Array, SHAPE)];
-    this.byteLength = instance.number(0);
-    this.length = instance.number(1);
+    this.byteLength = instance.number(2);
+    this.length = instance.number(3);
+  }
+
+  #select() {
+    const [{ instance }, { length }] = [this.#file, this.#rows];
+    const table = instance.reserve(32 * length);
+    instance.memory(BigUint64Array, table, 4 * length).set(this.#rows.flat());
+    instance.check(instance.calls.select(this.#position, table, length));
   }
 
   read() {
@@ -268,11 +295,12 @@ class Slice {
   }
 
   async #collect(Kind, width, pieces) {
-    let [all, at] = [undefined, 0];
+    let [all, at, length] = [undefined, 0, this.byteLength / BigInt(width)];
     try {
-      all = new Kind(Number(this.byteLength) / width);
+      all = new Kind(Number(length));
     } catch (cause) {
-      throw new LimitError("limit.memory", this.#start, `no memory for ${this.byteLength} bytes`, cause);
+      const bytes = length * BigInt(Kind.BYTES_PER_ELEMENT);
+      throw new LimitError("limit.memory", this.#start, `no memory for ${bytes} bytes`, cause);
     }
     for await (const piece of pieces) {
       all.set(piece, at);
@@ -331,20 +359,14 @@ class Slice {
 }
 
 class Tensor extends Slice {
-  #slice;
+  #place;
 
   constructor(file, position) {
-    super(file, position, []);
-    file.instance.calls.nth(position);
+    super(file, position, []); // selects it
     this.name = file.instance.text(NAME);
     this.offsets = [file.instance.number(0), file.instance.number(1)];
-    this.#slice = (rows) => new Slice(file, position, rows);
+    this.#place = [file, position];
   }
 
-  slice(...ranges) {
-    if (ranges.length > AXES) {
-      throw mistake("usage.ranges", `${ranges.length} ranges are more than ${AXES}`);
-    }
-    return this.#slice(ranges.map(rowOf));
-  }
+  slice(...ranges) { return new Slice(...this.#place, ranges.map(rowOf)); }
 }

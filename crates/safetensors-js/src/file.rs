@@ -1,13 +1,12 @@
 //! One file: its header, whose bytes are in memory, and its tensors, whose bytes are not.
 
-use crate::memory::take;
+use crate::memory::{release, reserve, take};
 use core::convert::Infallible;
-use embedded_safetensors::header::{Event, HeaderParser};
 use embedded_safetensors::index::{Index, IndexMemory, IndexRecord, IndexedTensor};
 use embedded_safetensors::io::FileLen;
 use embedded_safetensors::slice::{AxisRange, ByteRuns, SlicePlan};
 use embedded_safetensors::validate::{DuplicateFinder, Progress, SortSlot};
-use embedded_safetensors::{Error, ErrorKind, Model, ReadAt, ReadError};
+use embedded_safetensors::{Error, ErrorKind, Model, ReadAt, ReadError, Shape};
 
 /// The longest header from whose length the memory of its index is estimated. More is measured.
 const MAX_ESTIMATED: usize = 1 << 24;
@@ -15,12 +14,15 @@ const MAX_ESTIMATED: usize = 1 << 24;
 const MIN_ENTRY: usize = 50;
 const TEXT: usize = 1 << 19;
 
+/// A tensor, and the shape, the bytes and the elements of a part.
+type Selected = (IndexedTensor<'static>, Option<Shape>, [u64; 2]);
+
 /// A valid file.
 pub struct File {
     model: Model<Source>,
     pub index: Index<'static>,
-    /// The tensor that was looked up last.
-    pub current: Option<IndexedTensor<'static>>,
+    /// The tensor that was selected last.
+    current: Option<IndexedTensor<'static>>,
     pub runs: Runs,
 }
 
@@ -34,6 +36,7 @@ impl File {
         let len = header.len().min(MAX_ESTIMATED);
         // Of tensors, dimensions and bytes of names, in the order of `IndexPart`: enough for most headers.
         let mut size = [len / 80 + 1, len / 32, len / 2];
+        let top = reserve(0);
         let opened = loop {
             let records = take(size[0], IndexRecord::EMPTY);
             let memory = IndexMemory::new(records, take(size[1], 0), take(size[2], 0)).with_key(key);
@@ -44,34 +47,35 @@ impl File {
                     if capacity == size[part as usize] as u64 =>
                 {
                     size[part as usize] = usize::try_from(needed).unwrap_or(usize::MAX);
+                    release(top);
                 }
+                Err(error) if !matches!(error.kind, ErrorKind::DuplicateName) => return Err(error),
                 opened => break opened,
             }
         };
-        let is_duplicate = matches!(opened, Err(Error { kind: ErrorKind::DuplicateName, .. }));
-        if is_duplicate || opened.is_ok() && has_several_keys(header) {
-            find_duplicates(header, key)?;
-        }
+        find_duplicates(header, key)?; // also keys of the metadata, and the first one of several
         let (model, index) = opened?;
         Ok(Self { model, index, current: None, runs: Runs { all: None, begin: 0, end: 0 } })
     }
 
-    /// Selects a part of the current tensor. Returns its plan, and how many bytes it has. Without ranges that
-    /// is the entire tensor, as a vector: it may have more dimensions than a plan.
+    /// Makes a tensor the current one, and selects a part of it: without ranges the entire tensor, which may
+    /// have more dimensions than a shape.
     ///
     /// # Errors
     /// As [`TensorReader::slice`](embedded_safetensors::TensorReader::slice); the part does not consist of
     /// whole bytes.
-    pub fn select(&mut self, ranges: &[AxisRange]) -> Result<(SlicePlan, u64), Error> {
+    pub fn select(&mut self, position: usize, ranges: &[AxisRange]) -> Result<Selected, Error> {
+        self.current = self.index.nth(position);
         let (tensor, start) = self.current()?;
-        let elements = [tensor.elements()];
-        let dims = if ranges.is_empty() { &elements } else { tensor.dims() };
-        let place = self.model.reader(&tensor)?;
-        let byte_len = if ranges.is_empty() { place.byte_len() } else { place.slice(ranges)?.byte_len()? };
-        let plan = SlicePlan::new(tensor.dtype(), dims, ranges).map_err(|kind| kind.at(start))?;
+        if ranges.is_empty() {
+            self.runs = Runs { all: None, begin: 0, end: tensor.byte_len() };
+            return Ok((tensor, None, [tensor.byte_len(), tensor.elements()]));
+        }
+        let byte_len = self.model.reader(&tensor)?.slice(ranges)?.byte_len()?;
+        let plan = SlicePlan::new(tensor.dtype(), tensor.dims(), ranges).map_err(|kind| kind.at(start))?;
         let all = plan.byte_runs().map_err(|kind| kind.at(start))?;
         self.runs = Runs { all: Some(all), begin: 0, end: 0 };
-        Ok((plan, byte_len))
+        Ok((tensor, Some(*plan.shape()), [byte_len, plan.elements()]))
     }
 
     /// Converts bytes, as if they were the first ones of the current tensor.
@@ -82,7 +86,9 @@ impl File {
         let (tensor, start) = self.current()?;
         let source = self.model.source_mut();
         (source.start, source.bytes) = (start, bytes);
-        self.model.reader(&tensor)?.values().read_exact(values).map_err(format_error)
+        let read = self.model.reader(&tensor)?.values().read_exact(values).map_err(format_error);
+        self.model.source_mut().bytes = &[]; // JavaScript rewrites them
+        read
     }
 
     /// Returns the current tensor, and its first byte in the file.
@@ -93,25 +99,16 @@ impl File {
     }
 }
 
-/// Whether the metadata of a valid header has several keys, so that one can be a duplicate.
-fn has_several_keys(header: &[u8]) -> bool {
-    let (mut parser, mut input, mut keys) = (HeaderParser::new(), header, 0);
-    loop {
-        match parser.next(&mut input) {
-            Ok(Event::KeyEnd) => keys += 1,
-            Ok(Event::MetadataEnd | Event::HeaderEnd | Event::NeedInput) | Err(_) => return keys > 1,
-            Ok(_) => {}
-        }
-    }
-}
-
 /// # Errors
 /// The first name, or key of the metadata, that is a duplicate.
 fn find_duplicates(header: &[u8], key: [u64; 2]) -> Result<(), Error> {
+    let top = reserve(0);
     let slots = take(2 + header.len() / MIN_ENTRY, SortSlot::EMPTY);
     let mut finder = DuplicateFinder::new(key, slots, take((header.len() / 64 + 1).min(TEXT), 0));
     while let Progress::Rewind = finder.push(&mut &*header)? {}
-    finder.end_of_input()
+    finder.end_of_input()?;
+    release(top);
+    Ok(())
 }
 
 fn format_error(error: ReadError<Infallible>) -> Error {

@@ -8,19 +8,15 @@ mod file;
 mod memory;
 
 use core::fmt::{self, Write};
-use embedded_safetensors::error::Class;
 use embedded_safetensors::slice::AxisRange;
-use embedded_safetensors::{Error, Shape};
+use embedded_safetensors::{Error, ErrorKind, Shape};
 use file::{File, Runs};
-use memory::lent;
-
-/// The most axes of a slice.
-const AXES: usize = 128;
+use memory::{lent, release, take};
 
 /// Results, in the order in which index.js reads them.
 #[repr(C)]
 struct Answer {
-    numbers: [u64; 3],
+    numbers: [u64; 4],
     texts: [Part; 3],
     /// What is left of the slice.
     runs: Part,
@@ -44,16 +40,16 @@ impl Part {
 
 struct State {
     file: Option<File>,
-    shape: Shape,
+    shape: Option<Shape>,
     message: Message,
     answer: Answer,
 }
 
 static mut STATE: State = State {
     file: None,
-    shape: Shape::SCALAR,
+    shape: None,
     message: Message { bytes: [0; 512], len: 0 },
-    answer: Answer { numbers: [0; 3], texts: [Part::NOTHING; 3], runs: Part::NOTHING },
+    answer: Answer { numbers: [0; 4], texts: [Part::NOTHING; 3], runs: Part::NOTHING },
 };
 
 fn state() -> &'static mut State {
@@ -75,12 +71,6 @@ pub extern "C" fn answer() -> *const u8 {
     (&raw const state().answer).cast()
 }
 
-/// Returns the address of new memory for JavaScript; 0 if there is no more.
-#[unsafe(no_mangle)]
-pub extern "C" fn reserve(len: usize) -> usize {
-    memory::reserve(len).unwrap_or(0)
-}
-
 /// Opens the file that begins with these bytes, which end with its header or later, with a key for hashes.
 /// Numbers: where the data begins, how many tensors there are.
 #[unsafe(no_mangle)]
@@ -90,7 +80,7 @@ pub extern "C" fn open(address: usize, len: usize, file_len: u64, key: u64, othe
         Ok(file) => {
             let file = state.file.insert(file);
             let summary = file.index.summary();
-            state.answer.numbers = [summary.data_start, summary.tensors, 0];
+            state.answer.numbers = [summary.data_start, summary.tensors, 0, 0];
             state.answer.runs = Part { at: (&raw const file.runs).cast(), len: size_of::<Runs>() };
             0
         }
@@ -98,25 +88,15 @@ pub extern "C" fn open(address: usize, len: usize, file_len: u64, key: u64, othe
     }
 }
 
-/// Makes the tensor at this index, in the order of the offsets, the current one. Numbers: its offsets. Texts:
-/// its name, its dtype, its shape.
+/// Makes the tensor at this position, in the order of the offsets, the current one, and selects a part of it
+/// by a table: for each axis its kind (0 all, 1 an index, 2 a range), its step, begin and end. The table is
+/// the last memory that was reserved, and is taken back. Numbers: the tensor's offsets, how many bytes and
+/// elements the part has. Texts: the tensor's name and dtype, the part's shape.
 #[unsafe(no_mangle)]
-pub extern "C" fn nth(position: usize) {
+pub extern "C" fn select(position: usize, table: usize, axes: usize) -> u32 {
     let state = state();
-    let Some(file) = &mut state.file else { return };
-    file.current = file.index.nth(position);
-    let Some(tensor) = &file.current else { return };
-    let [name, dtype] = [tensor.name(), tensor.dtype().name()].map(|name| Part::of(name.as_bytes()));
-    state.answer.numbers = [tensor.begin(), tensor.end(), 0];
-    state.answer.texts = [name, dtype, Part::of(tensor.dims())];
-}
-
-/// Selects a part of the current tensor by a table: for each axis its kind (0 all, 1 an index, 2 a range),
-/// its step, begin and end. Numbers: how many bytes and elements the part has. Third text: its shape.
-#[unsafe(no_mangle)]
-pub extern "C" fn select(table: usize, axes: usize) -> u32 {
-    let state = state();
-    let mut ranges = [AxisRange::ALL; AXES];
+    let Some(file) = &mut state.file else { return 3 };
+    let ranges = take(axes, AxisRange::ALL);
     for (range, row) in ranges.iter_mut().zip(&*lent::<[u64; 4]>(table, axes)) {
         match *row {
             [1, _, index, _] => *range = AxisRange::index(index),
@@ -124,18 +104,22 @@ pub extern "C" fn select(table: usize, axes: usize) -> u32 {
             _ => {}
         }
     }
-    let Some(file) = &mut state.file else { return 3 };
-    match file.select(ranges.get(..axes).unwrap_or_default()) {
-        Ok((plan, byte_len)) => {
-            state.answer.numbers = [byte_len, plan.elements(), 0];
-            if axes > 0 {
-                state.shape = *plan.shape();
-                state.answer.texts[2] = Part::of(state.shape.dims());
-            }
-            0
-        }
-        Err(error) => state.fail(error),
-    }
+    let needed = size_of_val(&AxisRange::ALL) as u64 * axes as u64;
+    let selected = if ranges.len() < axes {
+        Err(ErrorKind::BufferLength { needed, capacity: 0 }.at(0))
+    } else {
+        file.select(position, ranges)
+    };
+    release(table);
+    let (tensor, shape, [byte_len, elements]) = match selected {
+        Ok(selected) => selected,
+        Err(error) => return state.fail(error),
+    };
+    state.answer.numbers = [tensor.begin(), tensor.end(), byte_len, elements];
+    let [name, dtype] = [tensor.name(), tensor.dtype().name()].map(|name| Part::of(name.as_bytes()));
+    let dims = shape.map_or(tensor.dims(), |shape| state.shape.insert(shape).dims());
+    state.answer.texts = [name, dtype, Part::of(dims)];
+    0
 }
 
 /// Lists the next runs of the slice in a table of this many rows, at most `limit` bytes. Returns how many.
@@ -160,11 +144,7 @@ impl State {
         let message = self.message.bytes.get(..self.message.len).unwrap_or_default();
         self.answer.numbers[0] = error.at;
         self.answer.texts = [Part::of(error.kind.code().as_bytes()), Part::of(message), Part::NOTHING];
-        match error.kind.class() {
-            Class::File => 1,
-            Class::Limit => 2,
-            Class::Usage => 3,
-        }
+        error.kind.class() as u32 + 1
     }
 }
 

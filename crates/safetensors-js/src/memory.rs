@@ -1,5 +1,5 @@
-//! The memory after the program. It grows by need, and nothing is returned: each file has an instance of its
-//! own, which JavaScript drops with the file.
+//! The memory after the program. It grows by need and never shrinks: each file has an instance of its own,
+//! which JavaScript drops with the file.
 
 use core::arch::wasm32::{memory_grow, memory_size};
 use core::slice::from_raw_parts_mut;
@@ -15,28 +15,38 @@ unsafe extern "C" {
     static __heap_base: u8;
 }
 
-/// Returns the address of new memory, which is directly after the last one if that ends at a multiple of 8.
-pub fn reserve(bytes: usize) -> Option<usize> {
-    let top = match TOP.load(Relaxed) {
-        0 => &raw const __heap_base as usize,
+/// Returns the address of new memory, at the first multiple of 8 after the last one; 0 if there is no more.
+#[unsafe(no_mangle)]
+pub extern "C" fn reserve(bytes: usize) -> usize {
+    let start = match TOP.load(Relaxed) {
+        0 => (&raw const __heap_base as usize).next_multiple_of(8),
         top => top,
     };
-    let start = top.checked_next_multiple_of(8)?;
-    let end = start.checked_add(bytes)?;
+    let Some(end) = start.checked_add(bytes).and_then(|end| end.checked_next_multiple_of(8)) else {
+        return 0;
+    };
     let missing = end.saturating_sub(memory_size(0).saturating_mul(PAGE));
     if missing > 0 && memory_grow(0, missing.div_ceil(PAGE)) == usize::MAX {
-        return None;
+        return 0;
     }
     TOP.store(end, Relaxed);
-    Some(start)
+    start
+}
+
+/// Takes back the memory from this address on: nothing may use it any more.
+pub fn release(start: usize) {
+    TOP.store(start, Relaxed);
 }
 
 /// Returns new memory for this many values; none if there is no more.
 pub fn take<T: Copy>(count: usize, value: T) -> &'static mut [T] {
     const { assert!(align_of::<T>() <= 8) };
-    let Some(start) = count.checked_mul(size_of::<T>()).and_then(reserve) else { return &mut [] };
+    let start = count.checked_mul(size_of::<T>()).map_or(0, |bytes| reserve(bytes));
+    if start == 0 {
+        return &mut [];
+    }
     for index in 0..count {
-        // SAFETY: it is inside the memory, aligned, and no other call returns it.
+        // SAFETY: it is inside the memory, aligned, and no other call returns it before `release`.
         unsafe { (start as *mut T).add(index).write(value) };
     }
     lent(start, count)
