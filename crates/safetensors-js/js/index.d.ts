@@ -27,8 +27,9 @@ export interface Model extends Iterable<Tensor> {
  * are bytes as in the file. Integers of 64 bits are bigint.
  */
 export type Values =
-  | Uint8Array | Int8Array | Uint16Array | Int16Array | Uint32Array | Int32Array | BigUint64Array | BigInt64Array
-  | Float32Array | Float64Array;
+  | Uint8Array<ArrayBuffer> | Int8Array<ArrayBuffer> | Uint16Array<ArrayBuffer> | Int16Array<ArrayBuffer>
+  | Uint32Array<ArrayBuffer> | Int32Array<ArrayBuffer> | BigUint64Array<ArrayBuffer> | BigInt64Array<ArrayBuffer>
+  | Float32Array<ArrayBuffer> | Float64Array<ArrayBuffer>;
 
 /** A part of a tensor, or all of it. */
 export interface Slice {
@@ -41,13 +42,13 @@ export interface Slice {
   readonly byteLength: bigint;
   read(): Promise<Values>;
   /** Reads the bytes, as they are in the file. */
-  bytes(): Promise<Uint8Array>;
+  bytes(): Promise<Uint8Array<ArrayBuffer>>;
   /** Reads the elements in pieces of at most 4 MiB of the file. */
   chunks(): AsyncGenerator<Values>;
 }
 
 type Integer = number | bigint;
-/** An index, or the begin, the end and the step of a range. */
+/** An index, or the begin, the end and the step of a range. `[5, 2]` is empty. */
 export type Range = Integer | [begin: Integer, end: Integer, step?: Integer] | null | undefined;
 
 export interface Tensor extends Slice {
@@ -56,15 +57,17 @@ export interface Tensor extends Slice {
   readonly offsets: [bigint, bigint];
   /**
    * Selects a part, outermost axis first. An index drops its axis; null, and a missing range, is the complete axis.
-   * @throws UsageError
+   * The part has at most 8 axes.
+   * @throws UsageError, LimitError
    */
   slice(...ranges: Range[]): Slice;
 }
 
 export class SafetensorsError extends Error {
+  protected constructor();
   /** Stable: those of the page "Errors" of the guide, and `read.`. */
   readonly code: string;
-  /** The byte of the file. Mistakes that concern no tensor have none. */
+  /** The byte of the file, if the error has one. */
   readonly at: bigint | undefined;
 }
 /** The file is invalid. */
