@@ -19,7 +19,7 @@ function made({ text, hex, repeat, zeros }) {
 }
 
 /** Reads the file of a recipe, one part after the other. */
-function readerOf({ header, data, length }) {
+export function readerOf({ header, data, length }) {
   const parts = [...header, ...data].map(made);
   const sizeOf = (part) => part.size ?? part;
   const sum = (parts) => parts.reduce((sum, part) => sum + sizeOf(part), 0);
@@ -78,12 +78,6 @@ export async function ask(library, vectors, load) {
   return wrong;
 }
 
-/** A file with this header and these bytes. */
-function file(header, data) {
-  const text = JSON.stringify(header);
-  return new Blob([BigUint64Array.of(BigInt(new Blob([text]).size)), text, data]);
-}
-
 /** Reads parts of a model of floats, and makes mistakes: calls, readers and servers that fail. */
 export async function use({ open, LimitError, ReadError, UsageError }, url) {
   const wrong = [];
@@ -103,10 +97,12 @@ export async function use({ open, LimitError, ReadError, UsageError }, url) {
   for (const [name, [dtype, shape, end]] of Object.entries(ends)) {
     header[name] = { dtype, shape, data_offsets: [begin, begin = end] };
   }
-  const [blob, reads] = [file(header, data), []];
-  const bytesOf = async (blob, begin, length) => new Uint8Array(await blob.slice(begin, begin + length).arrayBuffer());
-  const read = (offset, length) =>
-    reads.push([offset, length]) && bytesOf(blob, Number(offset), Math.min(length, 70_000));
+  const [head, reads] = [new Blob([JSON.stringify(header)]), []];
+  const blob = new Blob([BigUint64Array.of(BigInt(head.size)), head, data]);
+  const read = async (offset, length) => {
+    const [begin] = [Number(offset), reads.push([offset, length])];
+    return new Uint8Array(await blob.slice(begin, begin + Math.min(length, 70_000)).arrayBuffer());
+  };
   const model = await open({ size: BigInt(blob.size), read });
   const [start, u] = [model.dataStart, model.get("u")];
   is("tensors", Array.from(model, (tensor) => tensor.name), Object.keys(ends));
@@ -119,23 +115,30 @@ export async function use({ open, LimitError, ReadError, UsageError }, url) {
   is("a part", [...await u.slice([1, 3], 5).read()], [data[805], data[1605]]);
   is("its reads", reads, [[start + 805n, 801]]);
   const [all, column] = await Promise.all([u.read(), u.slice(null, 7).read()]);
-  const bytes = [...data.slice(0, 320_000)];
+  const [bytes, lengths] = [[...data.slice(0, 320_000)], []];
   is("at the same time", [[...all], [...column]], [bytes, bytes.filter((_, at) => at % 800 === 7)]);
+  for await (const values of u.slice(null, 7).chunks()) lengths.push(values.length);
+  is("chunks", lengths, [256, 144]);
   await fails(UsageError, "usage.slice", start, () => u.slice(400));
   await fails(UsageError, "usage.step", start, () => u.slice([0, 2, 0]));
   await fails(UsageError, "usage.subbyte", start + 320_016n, () => model.get("four").slice(null, 0));
   await fails(UsageError, "usage.number", undefined, () => u.slice(-1));
+  await fails(UsageError, "usage.axes", start, () => u.slice(...Array(2000)));
   await fails(UsageError, "usage.source", undefined, () => open(7));
   await fails(ReadError, "read.failed", 0n, () => open({ size: 9, read: () => Promise.reject(Error("no")) }));
   await fails(ReadError, "read.count", 0n, () => open({ size: 9, read: async () => new Uint8Array() }));
-  const long = file({ a: { dtype: "U8", shape: [2 ** 50], data_offsets: [0, 2 ** 50] } }, data);
-  const size = long.size - data.length + 2 ** 50;
-  const huge = await open({ size, read: (offset, length) => bytesOf(long, Number(offset), length) });
+  await fails(ReadError, "read.type", 0n, () => open({ size: 9, read: async (_, length) => Array(length) }));
+  const text = JSON.stringify({ a: { dtype: "U8", shape: [2 ** 50], data_offsets: [0, 2 ** 50] } });
+  const huge = await open(readerOf({ header: [{ text }], data: [{ zeros: 2 ** 50 }] }));
   await fails(LimitError, "limit.memory", huge.dataStart, () => huge.get("a").read());
   const [remote, whole] = [await open(`${url}/model`), await open(await (await fetch(`${url}/model`)).blob())];
   const part = (model) => model.get("fc2.weight").slice(null, [9, 399, 2]).read();
   const sums = [remote, whole].map(async (model) => sha256(await part(model)));
   is("URL", await sums[0], await sums[1]);
+  const changes = await open(`${url}/changes`);
+  const { offsets: [first] } = changes.get("fc2.weight");
+  await fails(ReadError, "read.changed", changes.dataStart + first, () => changes.get("fc2.weight").read());
+  await fails(ReadError, "read.reply", 0n, () => open(`${url}/zips`));
   await fails(ReadError, "read.ranges", 0n, () => open(`${url}/ignores`));
   await fails(ReadError, "read.reply", 0n, () => open(`${url}/missing`));
   return wrong;
