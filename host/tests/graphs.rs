@@ -26,6 +26,18 @@ fn data_of_onnx_is_beside_it() {
     }
 }
 
+#[test]
+fn what_is_no_tensor_of_onnx_is_shown() {
+    let place = Place::new();
+    let attribute = [message(1, b"value_ints"), message(8, &[2, 3])].concat();
+    let node = [message(2, b"shape"), message(4, b"Constant"), message(5, &attribute)].concat();
+    place.put("m.onnx", &onnx(&message(1, &node))).put("evil.onnx", b"cos\nsystem\n(S\"a\"\ntR.");
+    let run = place.run(["convert", "m.onnx", "m.safetensors"]);
+    assert!(run.code == Some(0) && run.out.contains("\"shape\" (number)"), "{run:?}");
+    let run = place.run(["scan", "evil.onnx"]);
+    assert!(run.code == Some(1) && run.out.contains("os.system"), "{run:?}");
+}
+
 /// The data of a tensor is after the tables; a state has none, and one tensor has zero points.
 #[test]
 fn tflite_has_scales_and_variables() {

@@ -115,14 +115,17 @@ type Scanned = (Vec<Pickles>, BTreeSet<String>);
 
 fn scanned(path: &Path, found: Result<(), NotRead>) -> Result<Scanned, Error> {
     let file = found.and_then(|()| opened(path)).map_err(|reason| Error::not_read(path, reason))?;
-    let data_files = match readable_format(&file, path) {
-        Ok(Some(Readable::Onnx)) => {
-            Onnx::data_files(&file).map_err(|error| foreign_error(path, Readable::Onnx, error))?
-        }
-        _ => BTreeSet::new(),
-    };
     let pickles = scan_file(path, &file).map_err(|error| Error::of_contents(path, "pickle", error))?;
-    Ok((pickles, data_files))
+    let data_files = match readable_format(&file, path) {
+        Ok(Some(Readable::Onnx)) => Onnx::data_files(&file),
+        _ => Ok(BTreeSet::new()),
+    };
+    match data_files {
+        Ok(data_files) => Ok((pickles, data_files)),
+        // What is not allowed is shown, whatever the rest of the file is.
+        Err(_) if findings(&pickles).any(|(_, finding)| !finding.is_listed) => Ok((pickles, BTreeSet::new())),
+        Err(error) => Err(foreign_error(path, Readable::Onnx, error)),
+    }
 }
 
 /// Opens a regular file, or copies standard input into an unnamed one.

@@ -102,6 +102,10 @@ impl Walk {
             let name = if is_value { output.clone() } else { format!("{output}.{own}") };
             self.tensor(tensor.bytes, path, Some(name))?;
         }
+        if kind == "Constant" && own.starts_with("value_") {
+            let what = if own.contains("string") { "string" } else { "number" };
+            self.listed.add(format!("{path}{output}"), Err(what), &[])?;
+        }
         if let Some(inner) = inner {
             let node = if node.is_empty() { output } else { node };
             let path = format!("{path}{node}.{own}/");

@@ -10,8 +10,8 @@
 //! | other attributes | the output of the node, a dot and the attribute |
 //! | in the graph of an `If`, `Loop` or `Scan` | begins with the node, a dot, the attribute and a slash |
 //!
-//! Numbers and texts in attributes are no tensors. Tensors of texts are left out. Elements may be in other
-//! files, below the directory of the model.
+//! Tensors of texts are left out, and so are the numbers or texts of a `Constant` without a tensor; those of
+//! other nodes are settings. Elements may be in other files, below the directory of the model.
 //! Rejected: functions, sparse tensors, tensors in segments, lists of tensors or graphs in an attribute,
 //! information for training, dtypes that safetensors does not have.
 
