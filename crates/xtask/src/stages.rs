@@ -181,10 +181,9 @@ pub const FULL: [Stage; 14] = [
     stage("command", "the command: its memory, and `fit` and `flash` with probe-rs").steps(&[
         Cargo("build --locked --quiet --release -p safetensors-host"),
         Cargo("run --locked --quiet --release -p safetensors-host --example memory"),
-        Share("--package safetensors-host --features chips --lib"),
         Share(
-            "--package safetensors-host --features chips --test command -- fit:: flash:: every_command:: \
-             completions:: pages:: --skip kill",
+            "--package safetensors-host --features chips --lib --test command -- chips:: fit:: flash:: \
+             every_command:: completions:: pages:: --skip kill",
         ),
     ]),
     stage("prove", "no panic symbol; a second grammar; theorems about the layout; interrupted updates")
