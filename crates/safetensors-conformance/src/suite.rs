@@ -1,15 +1,14 @@
 //! A reader that is a function: one test compares its answers with the manifest.
 
-use crate::manifest::{Level, Manifest, TensorRow, Vector, Verdict};
-use crate::table::Table;
-use serde_json::Value;
-use std::collections::BTreeMap;
+use crate::manifest::{Level, Manifest, Vector, Verdict};
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// If this variable is set, the test writes its file of known answers instead of comparing with it.
+/// If this variable is 1, the test writes its file of known answers instead of comparing with it.
 const WRITES: &str = "CONFORMANCE_WRITE_EXPECT";
-const KINDS: [&str; 7] = ["right", "wrong", "not shown", "crash", "hang", "bad output", "not asked"];
+const RIGHT: &str = "right";
 
 /// Makes a `#[test]` that asks a reader about all vectors.
 ///
@@ -60,24 +59,31 @@ pub fn check<E: Display>(read: impl Fn(&[u8]) -> Result<Value, E>, options: &Opt
         let is_there = manifest.vectors.iter().any(|vector| names(vector, one));
         assert!(is_there, "no vector has the id or the flag {one:?}");
     }
+    let level = options.level.unwrap_or("full");
+    let is_chosen = |vector: &&Vector| {
+        is_of_level(vector, level) && !options.exclude.iter().any(|one| names(vector, one))
+    };
+    let chosen: Vec<_> = manifest.vectors.iter().filter(is_chosen).collect();
+    assert!(!chosen.is_empty(), "exclude leaves no vector of the level {level}");
     let mut known = options.expect.map(|path| known(path, &manifest)).unwrap_or_default();
-    let writes = options.expect.filter(|_| std::env::var_os(WRITES).is_some());
     let mut news = String::new();
     let answer = |asked: &Vector| ask(&read, asked);
     let lacks = lacking(&manifest, &answer);
-    let chosen =
-        manifest.vectors.iter().filter(|vector| is_of_level(vector, options.level.unwrap_or("full")));
-    for vector in chosen.filter(|vector| !options.exclude.iter().any(|one| names(vector, one))) {
+    for vector in chosen {
         let (kind, problem) = score(vector, &manifest, &lacks, &answer);
-        let old = known.insert(vector.id.clone(), kind.to_owned()).unwrap_or(KINDS[0].to_owned());
+        let old = known.insert(vector.id.clone(), kind.to_owned()).unwrap_or(RIGHT.to_owned());
         if kind != old {
             news += &format!("newly {kind}: {} was {old}\n  {problem}\n  {}\n", vector.id, vector.reason);
         }
     }
-    match writes {
+    match options.expect.filter(|_| is_writing()) {
         Some(path) => std::fs::write(path, written(&known, &manifest)).expect(path),
         None => assert!(news.is_empty(), "other answers than expected:\n{news}"),
     }
+}
+
+fn is_writing() -> bool {
+    std::env::var(WRITES).is_ok_and(|value| value == "1")
 }
 
 fn is_of_level(vector: &Vector, level: &str) -> bool {
@@ -94,18 +100,22 @@ fn is_of_level(vector: &Vector, level: &str) -> bool {
 /// Reads the file of known answers; there may be none if it is to be written.
 fn known(path: &str, manifest: &Manifest) -> BTreeMap<String, String> {
     let text = match std::fs::read_to_string(path) {
-        Err(_) if std::env::var_os(WRITES).is_some() => String::new(),
+        Err(_) if is_writing() => String::new(),
         text => text.unwrap_or_else(|error| panic!("{path}: {error}; {WRITES}=1 writes it")),
     };
     let mut kinds = BTreeMap::new();
-    for (at, line) in (1..).zip(text.lines()) {
+    let suite = &manifest.suite;
+    for (at, line) in (1..).zip(text.trim_start_matches('\u{feff}').lines()) {
         let words = line.split('#').next().unwrap_or_default().trim();
         let (id, kind) = words.split_once(": ").unwrap_or((words, ""));
+        if id == "suite" && kind != suite {
+            eprintln!("the expected answers are of suite {kind}, the vectors are of {suite}");
+        }
         if !["", "suite"].contains(&id) {
             let is_new = kinds.insert(id.to_owned(), kind.to_owned()).is_none();
             let is_known =
-                manifest.vectors.iter().any(|vector| vector.id == id) && KINDS[1..].contains(&kind);
-            let why = format!("is no id of suite {} with a kind, or is a duplicate", manifest.suite);
+                manifest.vectors.iter().any(|vector| vector.id == id) && !["", RIGHT].contains(&kind);
+            let why = format!("is no id of suite {suite} with a kind, or is a duplicate");
             assert!(is_new && is_known, "{path}, line {at}: {words:?} {why}");
         }
     }
@@ -115,7 +125,7 @@ fn known(path: &str, manifest: &Manifest) -> BTreeMap<String, String> {
 fn written(known: &BTreeMap<String, String>, manifest: &Manifest) -> String {
     let head = "# Answers that are known not to be right: id and kind. Another run compares with them. \
         Words after # are skipped.";
-    let lines = known.iter().filter(|(_, kind)| *kind != KINDS[0]);
+    let lines = known.iter().filter(|(_, kind)| *kind != RIGHT);
     let lines: String = lines.map(|(id, kind)| format!("{id}: {kind}\n")).collect();
     format!("{head}\nsuite: {}\n{lines}", manifest.suite)
 }
@@ -123,16 +133,15 @@ fn written(known: &BTreeMap<String, String>, manifest: &Manifest) -> String {
 enum Answer {
     Accept(Value),
     Reject(String),
-    Neither(Score),
+    Crash,
 }
 
 fn ask<E: Display>(read: impl Fn(&[u8]) -> Result<Value, E>, vector: &Vector) -> Answer {
     let bytes = vector.bytes();
     match catch_unwind(AssertUnwindSafe(|| read(&bytes))) {
-        Ok(Ok(table)) if is_table(&table) => Answer::Accept(table),
-        Ok(Ok(other)) => Answer::Neither(("bad output", format!("accepted, but this is no table: {other}"))),
+        Ok(Ok(table)) => Answer::Accept(table),
         Ok(Err(error)) => Answer::Reject(error.to_string()),
-        Err(_) => Answer::Neither(("crash", "it panics".to_owned())),
+        Err(_) => Answer::Crash,
     }
 }
 
@@ -142,10 +151,13 @@ fn score(
     lacks: &[&String],
     answer: &dyn Fn(&Vector) -> Answer,
 ) -> Score {
-    let right = (KINDS[0], String::new());
+    let right = (RIGHT, String::new());
     match (answer(vector), vector.verdict) {
-        (Answer::Neither(score), _) => score,
+        (Answer::Crash, _) => ("crash", "it panics".to_owned()),
         (Answer::Accept(_), Verdict::Invalid) => ("wrong", "must reject, but did accept".to_owned()),
+        (Answer::Accept(other), _) if !is_table(&other) => {
+            ("bad output", format!("accepted, but this is no table: {other}"))
+        }
         (Answer::Accept(table), Verdict::Valid) => {
             problem(vector, &table).map_or(right, |problem| ("wrong", problem))
         }
@@ -183,38 +195,27 @@ fn is_table(value: &Value) -> bool {
 }
 
 /// Returns what is wrong with a table. What is missing in it is not compared.
-fn problem(vector: &Vector, table: &Value) -> Option<String> {
-    let (rows, metadata) = expected(vector);
-    let found = table["tensors"].as_object()?;
-    if found.len() != rows.len() || !rows.iter().all(|row| found.contains_key(&row.name)) {
-        let names: Vec<_> = rows.iter().map(|row| &row.name).collect();
-        let found: Vec<_> = found.keys().collect();
+fn problem(vector: &Vector, said: &Value) -> Option<String> {
+    let table = vector.table().unwrap_or_default();
+    let (names, file) = (table.tensors.iter().map(|tensor| &tensor.name), vector.bytes());
+    let found = said["tensors"].as_object().into_iter().flat_map(|tensors| tensors.keys());
+    if !found.clone().eq(names.clone().collect::<BTreeSet<_>>()) {
+        let (names, found): (Vec<_>, Vec<_>) = (names.collect(), found.collect());
         return Some(format!("the tensors are {names:?}, but {found:?} were read"));
     }
-    for row in &rows {
-        let right = serde_json::to_value(row).ok()?;
-        for (member, value) in found[&row.name].as_object().into_iter().flatten() {
+    for tensor in table.tensors {
+        let (name, right) = (tensor.name.clone(), json!(tensor.row(&file)));
+        for (member, value) in said["tensors"][&name].as_object().into_iter().flatten() {
             if member == "name" || !same(value, &right[member]) {
-                let (name, right) = (&row.name, &right[member]);
-                return Some(format!("{member} of {name:?} is {right}, but {value} was read"));
+                return Some(format!("{member} of {name:?} is {}, but {value} was read", right[member]));
             }
         }
     }
-    let read = table.get("metadata")?;
+    let (read, metadata) = (said.get("metadata"), json!(table.metadata));
     let is_empty = |pairs: &Value| pairs.as_object().is_none_or(serde_json::Map::is_empty);
-    let is_same = *read == metadata || is_empty(read) && is_empty(&metadata);
-    (!is_same).then(|| format!("the metadata is {metadata}, but {read} was read"))
-}
-
-/// Returns the tensors and the metadata to report. Those of a recipe are in the header that it makes.
-fn expected(vector: &Vector) -> (Vec<TensorRow>, Value) {
-    if let Some(rows) = &vector.tensors {
-        return (rows.clone(), vector.metadata.clone().unwrap_or_default());
-    }
-    let file = vector.bytes();
-    let table = Table::of_header(&file).unwrap_or_default();
-    let metadata = serde_json::to_value(&table.metadata).unwrap_or_default();
-    (table.tensors.into_iter().map(|tensor| tensor.row(&file)).collect(), metadata)
+    let is_same = |read: &&Value| **read == metadata || is_empty(read) && is_empty(&metadata);
+    let wrong = read.filter(|read| !is_same(read));
+    wrong.map(|read| format!("the metadata is {metadata}, but {read} was read"))
 }
 
 /// Whether a value is the expected one. Integers may be texts of digits.

@@ -20,6 +20,8 @@ LEVELS = {
 def choose(manifest, name, wanted, unwanted):
     """Returns the vectors of a level that match one of `wanted`, or all if it is empty, and none of `unwanted`;
     then the number of those that match, but are of another level."""
+    if name not in LEVELS:
+        raise Unusable(f"{name!r} is no level, but {', '.join(LEVELS)} are")
     for pattern in (*wanted, *unwanted):
         if not any(matches(vector, pattern) for vector in manifest["vectors"]):
             raise Unusable(f"no vector has the id, the area, the flag or the rule {pattern!r}")

@@ -19,7 +19,7 @@ def write(path, suite, kinds):
 def load(path, manifest):
     """Returns the version of the suite, and the kinds by id."""
     suite, kinds, known = None, {}, {vector["id"] for vector in manifest["vectors"]}
-    with open(path, encoding="utf-8") as file:
+    with open(path, encoding="utf-8-sig") as file:
         for number, line in enumerate(file, 1):
             name, _, kind = line.partition("#")[0].strip().partition(": ")
             if name == SUITE:
