@@ -1,4 +1,4 @@
-"""The runner of the conformance vectors: it scores a reader with twelve planned wrong answers exactly, and it is right
+"""The runner of the conformance vectors: it scores a reader with thirteen planned wrong answers exactly, and it is right
 about readers that end, hang, flood, fork or follow no protocol."""
 
 import contextlib
@@ -38,6 +38,7 @@ PROBLEMS = {
     "end-in-literal": ("crash", r"crashed: exit code 101 index out of bounds"),
     "json-literal-nan": ("hang", r"hung: no answer in 5 seconds"),
     "metadata-one": ("bad output", r".*(the line|standard output) is not one JSON object: no JSON"),
+    "space-only": ("wrong", r"must reject, but did accept"),
 }
 #: These are right unless scores are strict.
 STRICT_ONLY = ("space-before", "layout-shuffled", "after-comma", "after-comment")
@@ -53,7 +54,7 @@ def shell(place, options, line):
 
 @pytest.mark.parametrize("is_strict", [True, False])
 @pytest.mark.parametrize("how", ["--batch", "--jobs=3"])
-def test_twelve_planned_answers_are_scored_exactly(tmp_path, how, is_strict):
+def test_thirteen_planned_answers_are_scored_exactly(tmp_path, how, is_strict):
     """One process for each file would read the manifest 1500 times: it is asked about a few of them."""
     in_full = how == "--batch"
     asked = [vector for vector in SMALL if in_full or vector["id"] in PLANNED or vector.get("twin") == "offsets-pair"]
@@ -61,7 +62,7 @@ def test_twelve_planned_answers_are_scored_exactly(tmp_path, how, is_strict):
     command = [*FAKE, "planned", *(["--batch"] if in_full else [])]
     said, scored = score(tmp_path, [how, "--details", "--timeout=5", *filters, *(["--strict"] if is_strict else [])], command)
     assert (said.returncode, said.stderr) == (1, "")
-    assert len(PLANNED) == 12 and PLANNED.keys() == PROBLEMS.keys()
+    assert len(PLANNED) == 13 and PLANNED.keys() == PROBLEMS.keys()
     expected = {name: problem for name, problem in PROBLEMS.items() if is_strict or name not in STRICT_ONLY}
     shown = [vector["id"] for vector in asked if vector.get("twin") == "offsets-pair"]
     assert len(shown) > 2
@@ -94,7 +95,7 @@ def check_numbers(scored, asked, expected, said):
 
 
 def check_details(scored, asked):
-    """Checks what is counted of tables and of errors. Two valid files have no table; three invalid ones are not rejected."""
+    """Checks what is counted of tables and of errors. Two valid files have no table; four invalid ones are not rejected."""
     is_read = lambda vector: vector["verdict"] == "valid" and vector["id"] not in ("offsets-pair", "metadata-one")
     tables = [vectors.with_table(vector)["tensors"] for vector in asked if is_read(vector)]
     count = sum(map(bool, tables))
@@ -103,7 +104,7 @@ def check_details(scored, asked):
         "sha256": {"tables": count, "have": count - 1, "wrong": 1},
         "metadata": {"tables": len(tables), "have": len(tables) - 1, "wrong": 1},
     }
-    rejected = len([vector for vector in asked if vector["ours"] == "reject"]) - 3
+    rejected = len([vector for vector in asked if vector["ours"] == "reject"]) - 4
     assert scored["errors"] == {"all": rejected, "code": rejected - 1, "at": rejected - 1}
 
 
@@ -244,6 +245,7 @@ SCORELESS = [
     (["--filter=d3", "--exclude=d3-*"], "", "--exclude leaves none of the [0-9]+ vectors$"),
     (["--filter=large-two-names-1m"], "", "none of the 1 vectors that match is of the level full; see --level$"),
     (["--batch", "--jobs=2"], "", "--batch runs one process, so it takes no --jobs$"),
+    (["--files=d", "--badge=b"], "", "takes no options but --level, --filter and --exclude, and no command$"),
     (["--jobs=0"], "", "0 is not above 0$"),
     (["--index", "--writer"], "", "not allowed with argument"),
     (["--index", "--filter=index-no-tensors"], "exit 1", "so nothing is scored; index-two-shards: must accept"),

@@ -104,11 +104,13 @@ def arguments():
     )
     parser.add_argument("--batch", action="store_true", help="start the reader once; it gets a path per line")
     kinds = parser.add_mutually_exclusive_group()
-    add_cases(kinds, "--index", "index", "ask a reader of sharded models: it gets the path of an index")
-    add_cases(kinds, "--writer", "writers", "ask a writer: it gets tensors on stdin, and a path")
+    ask_index, ask_writer = "ask a reader of sharded models: it gets the path of an index", "ask a writer: it gets tensors on stdin, and a path"
+    for name, directory, meaning in (("--index", "index", ask_index), ("--writer", "writers", ask_writer)):
+        kinds.add_argument(name, action="store_const", const=directory, dest="cases", help=meaning)
     parser.add_argument("--level", choices=choice.LEVELS, default="full", help="which vectors [default: full]")
-    add_patterns(parser, "--filter", "only vectors with this id, id glob, area, flag or rule (repeatable)")
-    add_patterns(parser, "--exclude", "no vectors with this id, id glob, area, flag or rule (repeatable)")
+    for name, which in (("--filter", "only"), ("--exclude", "no")):
+        meaning = f"{which} vectors with this id, id glob, area, flag or rule (repeatable)"
+        parser.add_argument(name, action="append", default=[], metavar="X", help=meaning)
     parser.add_argument("--profile", action="append", default=[], choices=["unknown-members"], help="what the reader must have (repeatable)")
     parser.add_argument("--strict", action="store_true", help="codes, offsets, listed deviations and what is left out count too")
     parser.add_argument("--verdict-only", action="store_true", help="what the reader prints of accepted files is not compared")
@@ -125,8 +127,9 @@ def arguments():
     options = parser.parse_args()
     if options.command[:1] == ["--"]:
         del options.command[0]
-    if options.files and (options.command or options.cases):
-        parser.error("--files asks no reader, so it takes no command, --index or --writer")
+    given = {name for name, value in vars(options).items() if value and value != parser.get_default(name)}
+    if options.files and given - {"files", "level", "filter", "exclude"}:
+        parser.error("--files asks no reader, so it takes no options but --level, --filter and --exclude, and no command")
     if not options.command and not options.files:
         parser.error("which command reads the files? Give it after --")
     if options.batch and options.jobs:
@@ -136,16 +139,6 @@ def arguments():
     if options.cases and (options.batch or options.strict or options.level != "full"):
         parser.error("--index and --writer take no --batch, --level or --strict")
     return options
-
-
-def add_cases(kinds, name, directory, meaning):
-    """Adds an option that chooses other cases than those of readers of files."""
-    kinds.add_argument(name, action="store_const", const=directory, dest="cases", help=meaning)
-
-
-def add_patterns(parser, name, meaning):
-    """Adds an option that takes a pattern and is repeatable."""
-    parser.add_argument(name, action="append", default=[], metavar="X", help=meaning)
 
 
 def positive(text):

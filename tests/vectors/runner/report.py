@@ -1,6 +1,7 @@
 """The scores of a reader, for people and for programs."""
 
 import collections
+import operator
 
 from . import scoring, vectors
 
@@ -47,12 +48,10 @@ def part(scores, member):
 
 def errors(scores):
     """Returns how many errors have the code and the offset of the manifest."""
-    rejected = [
-        (scored.vector, scored.answer)
-        for scored in scores
-        if scored.answer.verdict == "reject" and scored.vector["ours"] == "reject" and "code" in scored.vector
-    ]
-    codes, places = (sum(test(*pair) for pair in rejected) for test in (scoring.has_code, scoring.has_place))
+    of = lambda scored: [(scored.vector[name], getattr(scored.answer, name)) for name in ("code", "at")]
+    is_reject = lambda scored: scored.answer.verdict == scored.vector["ours"] == "reject"
+    rejected = [of(scored) for scored in scores if is_reject(scored) and "code" in scored.vector]
+    codes, places = (sum(right == said for right, said in map(operator.itemgetter(at), rejected)) for at in (0, 1))
     return {"all": len(rejected), "code": codes, "at": places}
 
 
@@ -83,10 +82,15 @@ def parts(counted):
 def compared(known, changes, version):
     """Yields how the answers differ from those that were expected."""
     suite, kinds = known
-    if suite != version:
-        yield f"the expected answers are of suite {suite}, the vectors are of {version}"
+    yield from versions(suite, version)
     yield f"expected not to be right: {len(kinds)}; other answers than expected: {len(changes)}"
     yield from news(changes)
+
+
+def versions(suite, version):
+    """Yields a line if the expected answers are about another version of the suite."""
+    if suite != version:
+        yield f"the expected answers are of suite {suite}, the vectors are of {version}"
 
 
 def news(changes):

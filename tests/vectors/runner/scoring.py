@@ -81,7 +81,7 @@ def detail(vector, answer, strict):
 
 def error_problem(vector, answer):
     """Returns what is wrong with the code or the offset of an error."""
-    if has_code(vector, answer) and has_place(vector, answer):
+    if (answer.code, answer.at) == (vector.get("code"), vector.get("at")):
         return None
     return f"must say {error(vector['code'], vector['at'])}, but said {error(answer.code, answer.at)}"
 
@@ -90,16 +90,6 @@ def error(code, at):
     """Returns a code and a byte as they are printed."""
     place = "no byte" if at is None else f"byte {at}"
     return "no code" if code is None else f"error[{code}] at {place}"
-
-
-def has_code(vector, answer):
-    """Whether the code is the one of the manifest."""
-    return answer.code == vector.get("code")
-
-
-def has_place(vector, answer):
-    """Whether the offset is the one of the manifest."""
-    return answer.at == vector.get("at")
 
 
 def table_problem(vector, table, strict=False):
