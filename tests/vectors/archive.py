@@ -30,7 +30,7 @@ MODULE = "safetensors_conformance"
 ABOUT = "Conformance vectors for readers of safetensors files, and a runner that scores any reader"
 PAGES = ("README.md", "PROTOCOL.md", "RULES.md", "RESULTS.md", "CHANGES.md", "LICENSE")
 VECTORS = ("manifest.json", "manifest.schema.json", "valid/*", "invalid/*", "either/*")
-RUNNER = ("run.py", "action.yml", "runner/*.py", "adapters/[aA]dapter*.*", "index/*.json", "writers/*.json")
+RUNNER = ("run.py", "runner/*.py", "adapters/[aA]dapter*.*", "index/*.json", "writers/*.json")
 #: What pip is told beside the name and the version, before the page.
 METADATA = """License-Expression: CC0-1.0
 License-File: LICENSE
