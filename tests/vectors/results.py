@@ -70,7 +70,7 @@ def main():
     how.add_argument("--take", nargs=2, metavar=("NAME", "FILE"), help="take what run.py wrote of a reader with --json")
     options = parser.parse_args()
     manifest = vectors.load()
-    readers = [*json.loads((READERS / "readers.json").read_bytes()), decoder(manifest)]
+    readers = json.loads((READERS / "readers.json").read_bytes())
     answers = json.loads(ANSWERS.read_bytes()) if ANSWERS.exists() else {}
     DIRECTORY.mkdir(parents=True, exist_ok=True)
     try:
@@ -88,20 +88,6 @@ def main():
     except Missing as error:
         sys.exit(f"results.py: {error}")
     SUMMARY.write_text("".join(f"{line}\n" for line in summary(manifest, readers, scores)), encoding="utf-8")
-
-
-def decoder(manifest):
-    """Returns this project's reader."""
-    return {
-        "name": "safetensors decode",
-        "registry": OWN,
-        "package": "",
-        "version": "",
-        "code": "embedded-safetensors",
-        "kind": "full",
-        "date": manifest["date"],
-        "adapter": "decode",
-    }
 
 
 def take(readers, name, file):

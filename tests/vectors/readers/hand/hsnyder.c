@@ -8,6 +8,10 @@ static const char *const NAMES[] = {"F64", "F32", "F16", "BF16", "I64", "I32", "
 int main(void) {
   for (char path[4096]; next(path);) {
     FILE *file = fopen(path, "rb");
+    if (!file) {
+      error("the file cannot be opened");
+      continue;
+    }
     fseek(file, 0, SEEK_END);
     long size = ftell(file);
     char *bytes = malloc(size);
@@ -24,6 +28,7 @@ int main(void) {
     for (safetensors_MetadataEntry *m = found.metadata; !why && m < found.metadata + found.num_metadata; m++)
       words("metadata", m->name.ptr, m->name.len, m->value.ptr, m->value.len), putchar('\n');
     why ? error(why) : (void)puts("ok");
-    free(found.tensors), free(found.metadata), free(bytes);
+    if (!why) free(found.tensors), free(found.metadata);
+    free(bytes);
   }
 }
