@@ -42,11 +42,6 @@ pub fn load_all() -> Manifest {
     serde_json::from_slice(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// Returns the vectors that are made by recipes, in memory.
-pub fn recipes() -> impl Iterator<Item = Vector> {
-    load().vectors.into_iter().filter(|vector| vector.recipe.is_some())
-}
-
 #[cfg(test)]
 mod tests {
     #[test]
