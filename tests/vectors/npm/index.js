@@ -57,7 +57,8 @@ function known(path) {
     const [id, kind] = line.split("#")[0].trim().split(": ");
     if (id === "suite" && kind !== suite) console.warn(`the expected answers are of suite ${kind}, the vectors are of ${suite}`);
     if (!id || id === "suite") continue;
-    if (!byId.has(id) || kinds.has(id) || !kind || kind === "right") throw new Error(`${path}, line ${at + 1}: '${line}' is no id of suite ${suite} with a kind, or is a duplicate`);
+    const isKnown = byId.has(id) && !kinds.has(id) && kind && kind !== "right";
+    if (!isKnown) throw new Error(`${path}, line ${at + 1}: '${line}' is no id of suite ${suite} with a kind, or is a duplicate`);
     kinds.set(id, kind);
   }
   return kinds;

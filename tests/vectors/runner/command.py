@@ -104,9 +104,9 @@ def arguments():
     )
     parser.add_argument("--batch", action="store_true", help="start the reader once; it gets a path per line")
     kinds = parser.add_mutually_exclusive_group()
-    ask_index, ask_writer = "ask a reader of sharded models: it gets the path of an index", "ask a writer: it gets tensors on stdin, and a path"
-    for name, directory, meaning in (("--index", "index", ask_index), ("--writer", "writers", ask_writer)):
-        kinds.add_argument(name, action="store_const", const=directory, dest="cases", help=meaning)
+    index, writer = "a reader of sharded models: it gets the path of an index", "a writer: it gets tensors on stdin, and a path"
+    for name, directory, meaning in (("--index", "index", index), ("--writer", "writers", writer)):
+        kinds.add_argument(name, action="store_const", const=directory, dest="cases", help=f"ask {meaning}")
     parser.add_argument("--level", choices=choice.LEVELS, default="full", help="which vectors [default: full]")
     for name, which in (("--filter", "only"), ("--exclude", "no")):
         meaning = f"{which} vectors with this id, id glob, area, flag or rule (repeatable)"
