@@ -91,8 +91,10 @@ pub fn verify(dir: &Path, table: &mut Table) -> Result<(), String> {
     let model = read(&place.join("firmware/model.safetensors"))?;
     write(&desktop.join("model.safetensors"), &model)?;
     let cargo = |project: &str, words: &str| {
-        let run =
-            || alone(&place.join(project), true).args(["cargo"]).env("CARGO_TARGET_DIR", cargo_target());
+        let run = || {
+            let run = alone(&place.join(project), true).args(["cargo"]).env("CARGO_PROFILE_DEV_DEBUG", "0");
+            run.env("CARGO_TARGET_DIR", cargo_target())
+        };
         run().args(["generate-lockfile"]).capture()?;
         only_ours(&place.join(project))?;
         run().words(words).limit(30 * 60).capture().map(drop)
