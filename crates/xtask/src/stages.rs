@@ -95,8 +95,8 @@ fn with_seed(run: Run) -> Run {
     seed.into_iter().fold(run, |run, seed| run.env("SUITE_SEED", seed.to_string()))
 }
 
-/// The tests in which the order of bytes matters, without those of panics, which end WebAssembly, and those of
-/// the sizes of futures.
+/// The tests in which the order of bytes matters, without those of panics, which end WebAssembly, and of the
+/// sizes of futures.
 const EMULATED: &str = "asynch:: conformance:: elements:: faults::custom index:: integrity:: quant:: reading:: \
     receiver:: slicing:: values:: view:: writing:: --skip build_errors --skip lookups::duplicate \
     --skip futures_are_small";
