@@ -47,12 +47,14 @@ fn tflite_has_scales_and_variables() {
         let state = [tensor_of("s", 9, &[2], 0), vec![(5, Value::Number(1))]].concat();
         let shifted = [tensor_of("z", 9, &[1, 2], 2), vec![scaled(&[1.0, 2.0], &[1, 0], 1)]].concat();
         let buffers = [vec![(1, Value::Number(at as u64)), (2, Value::Number(2))], buffer(b"zz")];
-        let tables = tflite(&[("", vec![first, state, shifted, tensor_of("w", 9, &[2], 2)])], &buffers);
+        let empty = tensor_of("e", 9, &[0, 3], 0);
+        let tables =
+            tflite(&[("", vec![first, state, shifted, tensor_of("w", 9, &[2], 2), empty])], &buffers);
         [tables, vec![5, 254]].concat()
     };
     place.put("m.tflite", &of(of(2).len() - 2));
     let run = place.run(["convert", "m.tflite", "m.safetensors"]);
-    assert!(run.out.starts_with("m.safetensors: 6 tensors, "), "{run:?}");
+    assert!(run.out.starts_with("m.safetensors: 7 tensors, "), "{run:?}");
     assert!(run.out.contains("\"s\" (variable without elements)"), "{run:?}");
     let words = "convert m.safetensors f.safetensors --to F32 --unscale --force --only".split(' ');
     let unscaled = |name| place.run(words.clone().chain([name]));

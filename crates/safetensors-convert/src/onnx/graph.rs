@@ -194,6 +194,7 @@ fn in_field(fields: [Option<Value<Span<'_>>>; 5], dtype: Dtype, dims: &[u64]) ->
     }
     // Two of F4 are in a number.
     let unit = if dtype == Dtype::F4 { Dtype::U8 } else { dtype };
+    ensure(unit.bits() % 8 == 0, || format!("numbers of {} are not supported", unit.name()))?;
     let (width, mut len, mut left) = (u64::from(unit.bits() >> 3), 0, field.bytes.clone());
     while left.left() > 0 {
         let at = left.range.start;

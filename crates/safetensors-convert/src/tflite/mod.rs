@@ -133,7 +133,9 @@ impl Walk<'_> {
         let is_outside = table.number::<4>(10)? != 0;
         ensure(!is_outside, || "its elements are in another file, which is not supported")?;
         let range = self.buffer(table.number::<4>(2)?)?;
-        if range.is_empty() {
+        // A constant can be empty; results of operators have no elements either.
+        let is_empty = table.numbers(0)?.any(|dim| matches!(dim, Ok([0, 0, 0, 0])));
+        if range.is_empty() && !is_empty {
             // Offsets can lead to the same tables again and again.
             return match table.number::<1>(5)? {
                 0 => self.listed.count(&name),
