@@ -80,8 +80,6 @@ pub enum Level {
 pub struct Code {
     /// The corresponding error class of the reference; `None` if the reference accepts the file.
     pub class: Option<String>,
-    /// The error, and the byte that is reported.
-    pub meaning: String,
 }
 
 /// The verdict that every reader should give.
