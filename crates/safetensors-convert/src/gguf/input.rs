@@ -1,6 +1,6 @@
 //! The structure of a file, read from front to end.
 
-use crate::error::{beyond_limit, unsound};
+use crate::error::{beyond_limit, unsound, within};
 use crate::pages::Pages;
 use crate::text::quoted;
 use std::fs::File;
@@ -32,21 +32,21 @@ pub struct Input<'f> {
 impl Place {
     /// Returns an error about the file.
     pub fn unsound(&self, reason: impl AsRef<str>) -> io::Error {
-        unsound(self.sentence(reason.as_ref()))
+        unsound(format!("{}: {}", self.shown(), reason.as_ref()))
     }
 
     /// Returns an error about a limit.
     pub fn beyond(&self, reason: impl AsRef<str>) -> io::Error {
-        beyond_limit(self.sentence(reason.as_ref()))
+        beyond_limit(format!("{}: {}", self.shown(), reason.as_ref()))
     }
 
-    fn sentence(&self, reason: &str) -> String {
+    fn shown(&self) -> String {
         match self {
-            Self::Header => format!("header: {reason}"),
-            Self::Key(index) => format!("metadata key {index}: {reason}"),
-            Self::Value(key) => format!("metadata value {}: {reason}", quoted(key)),
-            Self::Index(index) => format!("tensor {index}: {reason}"),
-            Self::Tensor(name) => format!("tensor {}: {reason}", quoted(name)),
+            Self::Header => "header".into(),
+            Self::Key(index) => format!("metadata key {index}"),
+            Self::Value(key) => format!("metadata value {}", quoted(key)),
+            Self::Index(index) => format!("tensor {index}"),
+            Self::Tensor(name) => format!("tensor {}", quoted(name)),
         }
     }
 }
@@ -119,14 +119,10 @@ impl<'f> Input<'f> {
     }
 
     /// Reads a key or the name of a tensor.
-    pub fn name(&mut self, what: &str) -> io::Result<String> {
-        let len = self.string_len()?;
-        if len > super::LONGEST_NAME {
-            let most = super::LONGEST_NAME;
-            return Err(self.place.beyond(format!("its {what} has {len} bytes, at most {most} are allowed")));
-        }
-        let bytes = self.string(len)?;
-        String::from_utf8(bytes).map_err(|_| self.place.unsound(format!("its {what} is not UTF-8")))
+    pub fn name(&mut self) -> io::Result<String> {
+        let begin = self.at + 8;
+        self.at = begin + self.string_len()?;
+        self.pages.text(begin..self.at).map_err(|error| within(&self.place.shown(), error))
     }
 
     /// Skips bytes that the file has.

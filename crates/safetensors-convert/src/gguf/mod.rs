@@ -90,8 +90,6 @@ const MOST_TEXT: usize = 24 << 20;
 const MOST_TENSORS: u64 = 2_000_000;
 /// The most dims of a tensor.
 const MOST_DIMS: u32 = 8;
-/// The most bytes of a key and of a tensor's name.
-const LONGEST_NAME: u64 = 65_535;
 /// The deepest arrays of arrays.
 const DEEPEST: usize = 64;
 

@@ -150,7 +150,7 @@ impl Metadata {
     fn read(&mut self, input: &mut Input<'_>, count: u64) -> io::Result<()> {
         for index in 0..count {
             input.place = Place::Key(index);
-            let key = input.name("text")?;
+            let key = input.name()?;
             input.place = Place::Value(key.clone());
             let text = match key == ALIGNMENT {
                 true => self.read_alignment(input)?,
@@ -236,7 +236,7 @@ impl Metadata {
 
 /// Reads the description of a tensor; its offset is the one in the data.
 fn read_tensor(input: &mut Input<'_>, is_raw: bool) -> io::Result<(Tensor, Stored)> {
-    let name = input.name("name")?;
+    let name = input.name()?;
     if name == "__metadata__" {
         return Err(input.place.unsound("safetensors reserves the name \"__metadata__\""));
     }

@@ -250,7 +250,7 @@ fn counts_that_exceed_the_file_are_rejected() {
         assert!(message.starts_with(sentence), "{message}");
     }
     let name = gguf(&[], &[tensor(&"n".repeat(65_536), &[], Kind::I8, 0)], 1);
-    assert_eq!(limit(&name), "tensor 0: its name has 65536 bytes, at most 65535 are allowed");
+    assert_eq!(limit(&name), "tensor 0: byte 32: a text has 65536 bytes, at most 65535 are allowed");
     let file = file(&[b"GGUF".to_vec(), u32(3), u64(2_000_001), u64(0)].concat());
     file.set_len(100_000_000).expect("a sparse file");
     let error = Gguf::open(file, &Options::default()).expect_err("too many");
@@ -299,7 +299,7 @@ fn invalid_metadata_is_rejected() {
         (&[array(BOOL, &[0, 3])], "value \"k\": a boolean is 0 or 1, but this one is 3"),
         (&[pair("k", 13, &[0; 8])], "value \"k\": type 13 is unknown"),
         (&[array(99, &[])], "value \"k\": type 99 is unknown"),
-        (&[[string([0xFF, 0xFE]), u32(U32), u32(0)].concat()], "key 0: its text is not UTF-8"),
+        (&[[string([0xFF, 0xFE]), u32(U32), u32(0)].concat()], "key 0: byte 32: a text is not UTF-8"),
         (&[alignment(U32, &u32(0))], "value \"general.alignment\": 0 is not a power of two"),
         (&[alignment(U32, &u32(48))], "value \"general.alignment\": 48 is not a power of two"),
         (&[alignment(10, &u64(32))], "value \"general.alignment\": its type is uint64, not uint32"),
@@ -336,7 +336,7 @@ fn invalid_tensors_are_rejected() {
         (&[tensor("__metadata__", &[8], Kind::F32, 0)], "0: safetensors reserves the name \"__metadata__\""),
         (&[unknown(5)], "\"a\": type 5, Q4_3, has been removed from the format"),
         (&[unknown(42)], "\"a\": type 42 is unknown"),
-        (&[[string([0xFF]), vec![0; 24]].concat()], "0: its name is not UTF-8"),
+        (&[[string([0xFF]), vec![0; 24]].concat()], "0: byte 32: a text is not UTF-8"),
     ] {
         let message = error(&gguf(&[], tensors, 96));
         assert!(message.starts_with("tensor") && message.ends_with(sentence), "{message}");

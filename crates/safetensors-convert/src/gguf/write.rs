@@ -2,11 +2,12 @@
 
 use super::input::Place;
 use super::{
-    ALIGNMENT, DEFAULT_ALIGNMENT, KEYS, Kind, LONGEST_NAME, MAGIC, MOST_DIMS, MOST_TENSORS, PREFIX, RawTypes,
-    TENSORS, TYPES, aligned, check_alignment, lists::ranks, parse,
+    ALIGNMENT, DEFAULT_ALIGNMENT, KEYS, Kind, MAGIC, MOST_DIMS, MOST_TENSORS, PREFIX, RawTypes, TENSORS,
+    TYPES, aligned, check_alignment, lists::ranks, parse,
 };
 use crate::counted::Counted;
 use crate::error::{beyond_limit, unsound};
+use crate::pages::LONGEST_NAME;
 use crate::source::{Tensor, TensorSource};
 use crate::text::quoted;
 use embedded_safetensors::Dtype;
