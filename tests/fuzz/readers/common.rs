@@ -19,15 +19,24 @@ pub fn check(error: &io::Error) {
     assert!(is_known, "{error:?}");
 }
 
+/// Reads the first bytes of the first tensors. One that cannot be read has an error about the file.
+#[allow(dead_code)]
+pub fn read_first(
+    source: &dyn TensorSource,
+    tensors: usize,
+    bytes: u64,
+) -> impl Iterator<Item = Option<Vec<u8>>> {
+    source.tensors().iter().enumerate().take(tensors).map(move |(index, tensor)| {
+        let mut first = Vec::new();
+        let read = source.read(index).and_then(|reader| reader.take(bytes).read_to_end(&mut first));
+        read.inspect_err(check).ok()?;
+        assert_eq!(first.len() as u64, tensor.byte_len().min(bytes), "{tensor:?}");
+        Some(first)
+    })
+}
+
 /// Reads the elements of a file that was opened: nothing about them is left to be wrong.
 #[allow(dead_code)]
 pub fn read_all(source: &dyn TensorSource) -> Vec<Vec<u8>> {
-    let elements = source.tensors().iter().enumerate().map(|(index, tensor)| {
-        let mut elements = Vec::new();
-        let read = source.read(index).and_then(|mut reader| reader.read_to_end(&mut elements));
-        read.expect("the file has them");
-        assert_eq!(elements.len() as u64, tensor.byte_len(), "{tensor:?}");
-        elements
-    });
-    elements.collect()
+    read_first(source, usize::MAX, u64::MAX).map(|read| read.expect("the file has them")).collect()
 }

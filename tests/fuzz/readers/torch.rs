@@ -7,13 +7,12 @@
 
 mod common;
 
-use common::{check, file_of};
+use common::{check, file_of, read_first};
 use libfuzzer_sys::fuzz_target;
-use safetensors_convert::TensorSource;
 use safetensors_convert::pickle::{Finding, Use, scan};
 use safetensors_convert::torch::Checkpoint;
 use safetensors_convert::zip::Archive;
-use std::io::{self, Read};
+use std::io;
 
 /// The number of tensors that are read, and the number of bytes of each: views can be far larger than the
 /// file.
@@ -63,13 +62,5 @@ fn archive(pickle: &[u8], is_deflated: bool) -> Vec<u8> {
 /// Returns the number of bytes of the tensors, or `None` if the file is rejected.
 fn convert(bytes: &[u8]) -> Option<u64> {
     let checkpoint = Checkpoint::open(file_of(bytes)).inspect_err(check).ok()?;
-    let mut read = 0;
-    for (index, tensor) in checkpoint.tensors().iter().enumerate().take(TENSORS) {
-        let mut out = Vec::new();
-        let outcome = checkpoint.read(index).and_then(|reader| reader.take(BYTES).read_to_end(&mut out));
-        let len = outcome.inspect_err(check).ok()? as u64;
-        assert_eq!(len, tensor.byte_len().min(BYTES), "{tensor:?}");
-        read += len;
-    }
-    Some(read)
+    read_first(&checkpoint, TENSORS, BYTES).map(|read| Some(read?.len() as u64)).sum()
 }
