@@ -8,6 +8,11 @@ import subprocess
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 OUT = pathlib.Path("out.safetensors")
+# The dtypes by their names in numpy and in ml_dtypes.
+PAIRS = """bool BOOL, complex64 C64, bfloat16 BF16, float4_e2m1fn F4, float8_e4m3fn F8_E4M3, float8_e4m3fnuz F8_E4M3FNUZ,
+    float8_e5m2 F8_E5M2, float8_e5m2fnuz F8_E5M2FNUZ, float8_e8m0fnu F8_E8M0, float16 F16, float32 F32, float64 F64, int8 I8,
+    int16 I16, int32 I32, int64 I64, uint8 U8, uint16 U16, uint32 U32, uint64 U64"""
+DTYPES = dict(pair.split() for pair in PAIRS.split(","))
 
 
 def built():
@@ -67,3 +72,15 @@ def rejected(source, sentence, what=None, code=1):
 def exact(one, other):
     """Whether two arrays are the same to the last bit."""
     return one.dtype == other.dtype and one.shape == other.shape and one.tobytes() == other.tobytes()
+
+
+def array_of(random, name, shape):
+    """Returns an array of any bits that this dtype has."""
+    import ml_dtypes
+    import numpy
+
+    dtype = numpy.dtype(getattr(ml_dtypes, name, None) or name)
+    if name in ["float4_e2m1fn", "bool"]:
+        return random.integers(0, 2 if name == "bool" else 16, shape).astype("u1").view(dtype)
+    size = dtype.itemsize * int(numpy.prod(shape, dtype=int))
+    return numpy.frombuffer(random.bytes(size), dtype).reshape(shape)

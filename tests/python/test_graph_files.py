@@ -4,21 +4,16 @@ import importlib.metadata
 import json
 import runpy
 
-import ml_dtypes
 import numpy
 import onnx
 import pytest
 from ai_edge_litert import schema_py_generated as schema
 from ai_edge_litert.interpreter import Interpreter
 from onnx import TensorProto, helper, numpy_helper
-from support import ROOT, converted, left_out, rejected, run
+from support import DTYPES, ROOT, array_of, converted, left_out, rejected, run
 
 pytestmark = pytest.mark.main
 
-NAMES = """bool BOOL, complex64 C64, bfloat16 BF16, float4_e2m1fn F4, float8_e4m3fn F8_E4M3, float8_e4m3fnuz F8_E4M3FNUZ,
-    float8_e5m2 F8_E5M2, float8_e5m2fnuz F8_E5M2FNUZ, float8_e8m0fnu F8_E8M0, float16 F16, float32 F32, float64 F64, int8 I8,
-    int16 I16, int32 I32, int64 I64, uint8 U8, uint16 U16, uint32 U32, uint64 U64"""
-DTYPES = dict(pair.split() for pair in NAMES.split(","))
 random = numpy.random.default_rng(67)
 
 
@@ -44,7 +39,7 @@ def in_graph(graph, path=""):
                 is_value = (node.op_type, one.name) == ("Constant", "value")
                 yield path + node.output[0] + ("" if is_value else f".{one.name}"), one.t
             if one.type == onnx.AttributeProto.GRAPH:
-                yield from in_graph(one.g, f"{path}{node.name or node.output[0]}.{one.name}/")
+                yield from in_graph(one.g, f"{path}{node.output[0]}.{one.name}/")
 
 
 def compare_onnx(path):
@@ -58,20 +53,11 @@ def compare_onnx(path):
     return tensors
 
 
-def values(name, shape):
-    """Returns an array of any bits that the dtype has."""
-    dtype = numpy.dtype(getattr(ml_dtypes, name, None) or name)
-    if name in ["float4_e2m1fn", "bool"]:
-        return random.integers(0, 2 if name == "bool" else 16, shape).astype("u1").view(dtype)
-    size = dtype.itemsize * int(numpy.prod(shape, dtype=int))
-    return numpy.frombuffer(random.bytes(size), dtype).reshape(shape)
-
-
 def test_onnx_dtypes(place):
     """Each dtype as bytes, in the field for it, and in another file; all others are rejected or texts."""
     shapes = [[4], [2, 3, 2], [0, 3]]
-    arrays = {f"{name}/{at}": values(name, shape) for name in DTYPES for at, shape in enumerate(shapes)}
-    arrays["scalar"] = values("float32", [])
+    arrays = {f"{name}/{at}": array_of(random, name, shape) for name in DTYPES for at, shape in enumerate(shapes)}
+    arrays["scalar"] = array_of(random, "float32", [])
     raw = [numpy_helper.from_array(array, name) for name, array in arrays.items()]
     typed = [helper.make_tensor("words", TensorProto.STRING, [1], [b"text"])]
     for message, array in zip(raw, arrays.values()):
