@@ -1,7 +1,7 @@
 //! The tensors that a file lists: their names, dtypes and lengths.
 
 use crate::error::{ensure, ensure_within};
-use crate::source::Tensor;
+use crate::source::{Tensor, no_tensor};
 use crate::text::quoted;
 use embedded_safetensors::Dtype;
 use embedded_safetensors::header::MAX_HEADER_LEN;
@@ -9,33 +9,44 @@ use std::collections::HashSet;
 use std::io;
 
 /// The most dims of a tensor.
-pub const MOST_DIMS: usize = 64;
+const MOST_DIMS: usize = 254;
 /// What a header has beside the name of a tensor, at least.
 const BESIDE: u64 = 48;
+/// Tensors that share bytes may together have this many more than their files.
+const SHARED: u64 = 1 << 30;
 
-/// The dtype of a tensor, or what it is if it is left out.
-pub type Kind = Result<Dtype, &'static str>;
+/// The dtype of a tensor and where its elements are, or what it is if it is left out.
+pub type Kind<P> = Result<(Dtype, P), &'static str>;
 
 /// The tensors of a file, as it is read.
 #[derive(Debug, Default)]
-pub struct Listed {
+pub struct Listed<P> {
     pub tensors: Vec<Tensor>,
+    /// Where the elements of each are.
+    pub places: Vec<P>,
     /// What has no elements that safetensors can hold, and what it is.
     pub left_out: Vec<(String, &'static str)>,
     names: HashSet<String>,
     /// The bytes that all names need.
     len: u64,
+    /// The bytes that all elements have.
+    data_len: u64,
 }
 
-impl Listed {
+impl<P> Listed<P> {
     /// Adds a tensor, or what is left out.
-    pub fn add(&mut self, name: String, kind: Kind, dims: &[u64]) -> io::Result<()> {
+    pub fn add(&mut self, name: String, kind: Kind<P>, dims: &[u64]) -> io::Result<()> {
         self.count(&name)?;
         ensure(name != "__metadata__", || "safetensors reserves the name \"__metadata__\"")?;
         let is_new = self.names.insert(name.clone());
         ensure(is_new, || format!("tensor {}: the name is duplicate", quoted(&name)))?;
         match kind {
-            Ok(dtype) => self.tensors.push(Tensor { name, dtype, dims: dims.into() }),
+            Ok((dtype, place)) => {
+                let tensor = Tensor { name, dtype, dims: dims.into() };
+                self.data_len = self.data_len.saturating_add(tensor.byte_len());
+                self.tensors.push(tensor);
+                self.places.push(place);
+            }
             Err(what) => self.left_out.push((name, what)),
         }
         Ok(())
@@ -49,10 +60,32 @@ impl Listed {
         })
     }
 
+    /// Checks that tensors do not share so much that they are far longer than their files.
+    pub fn check_shared(&self, of_files: u64) -> io::Result<()> {
+        let len = self.data_len;
+        ensure_within(len <= of_files.saturating_add(SHARED), || {
+            format!("tensors share bytes: they have {len}, more than {SHARED} above those of their files")
+        })
+    }
+
+    /// Returns a tensor, and where its elements are.
+    pub fn get(&self, index: usize) -> io::Result<(&Tensor, &P)> {
+        self.tensors.get(index).zip(self.places.get(index)).ok_or_else(no_tensor)
+    }
+
     /// Whether something was added with this name.
     pub fn has(&self, name: &str) -> bool {
         self.names.contains(name)
     }
+}
+
+/// Adds a dim to a shape.
+pub fn add_dim(dims: &mut Vec<u64>, dim: i64) -> Result<(), String> {
+    if dims.len() == MOST_DIMS {
+        return Err(format!("its shape has more than {MOST_DIMS} dims"));
+    }
+    dims.push(u64::try_from(dim).map_err(|_| format!("its shape has the dim {dim}"))?);
+    Ok(())
 }
 
 /// Returns the dtype with a number in a list of names, the first of which has the number `first`; `None` for

@@ -2,10 +2,11 @@
 
 use crate::error::{beyond_limit, unsound};
 use crate::proto::{Bytes, Reason};
+use crate::source::pieces;
 use crate::zip::{Exact, read_full};
 use std::cell::RefCell;
 use std::fs::File;
-use std::io;
+use std::io::{self, Read};
 use std::ops::Range;
 
 /// The bytes of a page, and the number of pages in memory.
@@ -111,4 +112,19 @@ impl Bytes for Span<'_> {
     fn error(&self, reason: Reason) -> io::Error {
         unsound(format!("byte {}: {reason}", self.range.start))
     }
+}
+
+/// Takes one of the numbers in a range.
+type Take = fn(&mut Span<'_>) -> io::Result<u64>;
+
+/// Returns the lowest bytes of each number in a range.
+pub fn numbers(pages: Pages<'_>, mut range: Range<u64>, width: usize, take: Take) -> impl Read {
+    pieces(move |out| {
+        let mut span = Span { pages: &pages, range: range.clone() };
+        while span.left() > 0 && out.len() < 1 << 16 {
+            out.extend(&take(&mut span)?.to_le_bytes()[..width]);
+        }
+        range = span.range;
+        Ok(())
+    })
 }

@@ -165,11 +165,6 @@ impl<B: Bytes> Value<B> {
         self.check(BYTES, field)
     }
 
-    /// Rejects it.
-    pub fn unsupported(self, field: &str) -> Result<Self, B::Error> {
-        self.ensure(false, || format!("the field {field} is not supported"))
-    }
-
     /// Returns its numbers: it is one, or has all in its bytes.
     pub fn numbers(self, field: &str) -> impl Iterator<Item = Result<u64, B::Error>> + use<B> {
         let mut bytes = self.bytes.clone();

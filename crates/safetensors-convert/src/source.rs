@@ -49,7 +49,9 @@ pub trait TensorSource {
     fn tensors(&self) -> &[Tensor];
 
     /// Returns the keys and values for `__metadata__`, without duplicates.
-    fn metadata(&self) -> &[(String, String)];
+    fn metadata(&self) -> &[(String, String)] {
+        &[]
+    }
 
     /// Returns whether the elements of a tensor are bits of a dtype that the file does not name, as numpy
     /// stores dtypes of other packages. The tensor's dtype is the integer of that width then.

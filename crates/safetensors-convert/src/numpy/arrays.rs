@@ -97,10 +97,6 @@ impl TensorSource for Arrays {
         &self.tensors
     }
 
-    fn metadata(&self) -> &[(String, String)] {
-        &[]
-    }
-
     fn is_raw(&self, index: usize) -> bool {
         self.layouts.get(index).is_some_and(|layout| layout.order == Order::Raw)
     }

@@ -1,14 +1,9 @@
 //! Models of ONNX: the tensors in their files.
 //!
 //! A file is a message of protocol buffers, which is read field by field; nothing of a graph is executed.
-//! Tensors are initializers and attributes of nodes, also in graphs in graphs:
-//!
-//! | tensor | name |
-//! |---|---|
-//! | initializer | its own |
-//! | `value` of a `Constant` | that of the output of the node |
-//! | other attributes | the output of the node, a dot and the attribute |
-//! | in the graph of an `If`, `Loop` or `Scan` | begins with the node, a dot, the attribute and a slash |
+//! An initializer has its own name. The value of a `Constant` has the name of its output; a tensor in another
+//! attribute has the first output of its node, a dot and the attribute. With a slash, names in the graph of an
+//! `If`, `Loop` or `Scan` begin so.
 //!
 //! Tensors of texts are left out, and so are the numbers or texts of a `Constant` without a tensor; those of
 //! other nodes are settings. Elements may be in other files, below the directory of the model.
@@ -16,18 +11,20 @@
 //! information for training, dtypes that safetensors does not have.
 
 mod graph;
+mod walk;
 
 use crate::error::ensure;
-use crate::pages::{Pages, Span};
-use crate::proto::{Bytes, varint};
-use crate::source::{InTensor, Tensor, TensorSource, no_tensor, pieces};
+use crate::listed::Listed;
+use crate::pages::{Pages, numbers};
+use crate::proto::varint;
+use crate::source::{InTensor, Tensor, TensorSource, no_tensor};
 use crate::text::quoted;
-use crate::zip::{Exact, is_unsafe};
-use graph::{Stored, Walk};
-use std::collections::{BTreeMap, BTreeSet};
+use crate::zip::Exact;
+use graph::Stored;
+use std::collections::BTreeSet;
+use std::collections::btree_map::{BTreeMap, Entry};
 use std::fs::File;
 use std::io::{self, Read};
-use std::ops::Range;
 use std::path::Path;
 
 /// An open model.
@@ -35,7 +32,7 @@ use std::path::Path;
 pub struct Onnx {
     /// The files that have elements, by their paths. That of the model is empty.
     files: BTreeMap<String, File>,
-    walk: Walk,
+    listed: Listed<Stored>,
 }
 
 impl Onnx {
@@ -46,90 +43,59 @@ impl Onnx {
     /// As [`TensorSource`] says; and those of `open`.
     pub fn open(path: &Path, mut open: impl FnMut(&Path) -> io::Result<File>) -> io::Result<Self> {
         let file = open(path)?;
-        let walk = Walk::of(&Pages::new(&file)?)?;
+        let pages = Pages::new(&file)?;
+        // Limits the paths in memory.
+        graph::data_files(&pages)?;
+        let listed = graph::tensors(&pages)?;
         let mut files = BTreeMap::from([(String::new(), file)]);
-        for name in data_files(&walk)? {
-            let file = open(&path.with_file_name(&name)).map_err(|error| {
-                let sentence = format!("data file {} cannot be opened: {error}", quoted(&name));
-                io::Error::new(error.kind(), sentence)
+        for (Tensor { name, .. }, Stored { location, at, len, .. }) in
+            listed.tensors.iter().zip(&listed.places)
+        {
+            let path = path.with_file_name(location);
+            let of_location = match files.entry(location.clone()) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(new) => new.insert(open(&path).map_err(|error| {
+                    let sentence = format!("data file {} cannot be opened: {error}", quoted(location));
+                    io::Error::new(error.kind(), sentence)
+                })?),
+            };
+            let of_file = of_location.metadata()?.len();
+            ensure(at.checked_add(*len).is_some_and(|end| end <= of_file), || {
+                let [name, location] = [name, location].map(|text| quoted(text));
+                format!("tensor {name}: its {len} bytes at byte {at} exceed the {of_file} of {location}")
             })?;
-            files.insert(name, file);
         }
-        let model = Self { files, walk };
-        model.check_places()?;
-        Ok(model)
+        let add = |sum: u64, file: &File| Ok::<_, io::Error>(sum.saturating_add(file.metadata()?.len()));
+        listed.check_shared(files.values().try_fold(0, add)?)?;
+        Ok(Self { files, listed })
     }
 
-    /// Returns the paths of the files that a model names, relative to its directory. Opens none of them.
+    /// Returns the paths of the files that a model names, relative to its directory, also in parts that are
+    /// not supported. Opens none of them.
     ///
     /// # Errors
     /// As [`TensorSource`] says, also about a path that leads out of the directory.
     pub fn data_files(file: &File) -> io::Result<BTreeSet<String>> {
-        data_files(&Walk::of(&Pages::new(file)?)?)
+        graph::data_files(&Pages::new(file)?)
     }
-
-    /// Checks that elements are in their files, and together have no more bytes than each.
-    fn check_places(&self) -> io::Result<()> {
-        let lens = self.files.iter().map(|(name, file)| Ok((&**name, [file.metadata()?.len(); 2])));
-        let mut lens: BTreeMap<&str, [u64; 2]> = lens.collect::<io::Result<_>>()?;
-        for (tensor, Stored { location, at, len, .. }) in self.tensors().iter().zip(&self.walk.stored) {
-            let [of_file, left] = lens.get_mut(&**location).ok_or_else(no_tensor)?;
-            let name = quoted(&tensor.name);
-            ensure(at.checked_add(*len).is_some_and(|end| end <= *of_file), || {
-                let location = quoted(location);
-                format!("tensor {name}: its {len} bytes at byte {at} exceed the {of_file} of {location}")
-            })?;
-            ensure(*len <= *left, || format!("tensor {name}: it shares bytes of its file with others"))?;
-            *left -= len;
-        }
-        Ok(())
-    }
-}
-
-fn data_files(walk: &Walk) -> io::Result<BTreeSet<String>> {
-    let names = walk.stored.iter().map(|stored| &stored.location).filter(|name| !name.is_empty());
-    let check = |name: &String| {
-        ensure(!is_unsafe(name), || format!("data file {} is outside the directory", quoted(name)))?;
-        Ok(name.clone())
-    };
-    names.map(check).collect()
 }
 
 impl TensorSource for Onnx {
     fn tensors(&self) -> &[Tensor] {
-        &self.walk.listed.tensors
-    }
-
-    fn metadata(&self) -> &[(String, String)] {
-        &[]
+        &self.listed.tensors
     }
 
     fn left_out(&self) -> &[(String, &'static str)] {
-        &self.walk.listed.left_out
+        &self.listed.left_out
     }
 
     fn read(&self, index: usize) -> io::Result<Box<dyn Read + Send + '_>> {
-        let (tensor, stored) =
-            self.tensors().get(index).zip(self.walk.stored.get(index)).ok_or_else(no_tensor)?;
-        let (file, name) = (self.files.get(&stored.location).ok_or_else(no_tensor)?, &*tensor.name);
-        Ok(match stored.width {
-            None => Box::new(InTensor { source: Exact::new(file, stored.at, stored.len), name }),
-            Some(width) => {
-                let source = numbers(Pages::new(file)?, stored.at..stored.at + stored.len, width);
-                Box::new(InTensor { source, name })
-            }
-        })
+        let (Tensor { name, .. }, Stored { location, at, len, width }) = self.listed.get(index)?;
+        let file = self.files.get(location).ok_or_else(no_tensor)?;
+        let source: Box<dyn Read + Send> = match *width {
+            None => Box::new(Exact::new(file, *at, *len)),
+            Some(width) => Box::new(numbers(Pages::new(file)?, *at..at + len, width, |span| varint(span))),
+        };
+        Ok(Box::new(InTensor { source, name }))
     }
-}
-
-/// Returns the lowest bytes of numbers of variable length.
-fn numbers(pages: Pages<'_>, mut range: Range<u64>, width: usize) -> impl Read {
-    pieces(move |out| {
-        let mut span = Span { pages: &pages, range: range.clone() };
-        while span.left() > 0 && out.len() < 1 << 16 {
-            out.extend(&varint(&mut span)?.to_le_bytes()[..width]);
-        }
-        range = span.range;
-        Ok(())
-    })
 }

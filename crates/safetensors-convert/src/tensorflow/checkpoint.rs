@@ -68,10 +68,6 @@ impl TensorSource for Checkpoint {
         &self.scan.tensors
     }
 
-    fn metadata(&self) -> &[(String, String)] {
-        &[]
-    }
-
     fn left_out(&self) -> &[(String, &'static str)] {
         &self.scan.strings
     }

@@ -1,14 +1,12 @@
 //! Reads the values of a checkpoint's index: its header, and what is known of each tensor.
 
 use super::stored::Place;
-use crate::listed::{check_len, dtype_in};
+use crate::listed::{add_dim, check_len, dtype_in};
 use crate::proto::{BYTES, Fields, Known, Reason, Value, known};
 use embedded_safetensors::Dtype;
 
 /// The version of the format, of which a checkpoint states which versions of readers it needs.
 const VERSION: u64 = 1;
-/// The largest rank of TensorFlow's tensors.
-const LARGEST_RANK: usize = 254;
 
 /// The header of an index: the number of data files, and the order of bytes.
 #[derive(Debug, PartialEq, Eq)]
@@ -134,11 +132,8 @@ fn dims(shape: &[u8]) -> Result<Vec<u64>, Reason> {
     for field in Fields(shape) {
         match field? {
             (2, value) => {
-                if dims.len() == LARGEST_RANK {
-                    return Err(format!("its shape has more than {LARGEST_RANK} dimensions"));
-                }
                 let [size] = known(value.message("dim")?.bytes, [(1, "size", Value::count)])?;
-                dims.push(size.unwrap_or_default().number);
+                add_dim(&mut dims, size.unwrap_or_default().number.cast_signed())?;
             }
             (3, value) if value.unsigned("unknown_rank")?.number != 0 => {
                 return Err("its shape has an unknown rank".into());

@@ -115,7 +115,7 @@ fn entries_are_validated() {
         (at((1 << 63) - 1), "at byte 9223372036854775807 go beyond the 4 bytes of data file 0"),
         (entry(4, &[5], 0, 0, &[0; 5]), "its 5 bytes at byte 0 go beyond the 4 bytes of data file 0"),
         (with(message(2, &number(3, 1))), "its shape has an unknown rank"),
-        (with(message(2, &shape(&[0; 255]))), "its shape has more than 254 dimensions"),
+        (with(message(2, &shape(&[0; 255]))), "its shape has more than 254 dims"),
         (with(number(1, 4)), "the field dtype is duplicate"),
         (with(number(6, 4)), "the field crc32c has the wrong wire type"),
         (message(1, b""), "the field dtype has the wrong wire type"),

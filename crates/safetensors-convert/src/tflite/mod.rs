@@ -12,17 +12,18 @@
 //! with the dtype of the tensor, unless all are 0. Their shape is `[1]` for the tensor, `[rows]` for the
 //! first axis, and for another axis that of the tensor with 1 for all other axes.
 //!
-//! Variables without elements and texts are left out. Rejected: sparse tensors, other quantisation,
+//! Scales of other tensors, variables without elements, and texts are left out. Rejected: sparse tensors, other quantisation,
 //! elements in other files, dtypes that safetensors does not have.
 
 mod table;
 
-use crate::error::{beyond_limit, ensure, unsound, within};
-use crate::listed::{Kind, Listed, MOST_DIMS, check_len, dtype_in, holds, is_signed};
-use crate::pages::Pages;
-use crate::source::{InTensor, Tensor, TensorSource, no_tensor, pieces};
+use crate::error::{ensure, unsound, within};
+use crate::listed::{Listed, add_dim, check_len, dtype_in, holds, is_signed};
+use crate::pages::{Pages, Span, numbers};
+use crate::proto::Bytes;
+use crate::source::{InTensor, Tensor, TensorSource};
 use crate::text::quoted;
-use crate::zip::{Exact, read_full};
+use crate::zip::Exact;
 use embedded_safetensors::Dtype;
 use std::fs::File;
 use std::io::{self, Read};
@@ -34,16 +35,13 @@ const DTYPES: &str = "F32 F16 I32 U8 I64 STRING BOOL I16 C64 I8 F64 COMPLEX128 U
     INT4 BF16 INT2 UINT4 F8_E4M3 F8_E5M2";
 const MAGIC: [u8; 4] = *b"TFL3";
 const VERSION: u64 = 3;
-/// Tensors of shared buffers may together have this many bytes more than the file.
-const EXPANDED: u64 = 1 << 30;
 
 /// An open model.
 #[derive(Debug)]
 pub struct Tflite {
     file: File,
-    listed: Listed,
-    /// The elements of each tensor. Those of zero points have 64 bits.
-    stored: Vec<Range<u64>>,
+    /// The elements of zero points have 64 bits in the file.
+    listed: Listed<Range<u64>>,
 }
 
 impl Tflite {
@@ -57,14 +55,12 @@ impl Tflite {
         let model = Table::of(&pages, 0)?;
         let version = model.number::<4>(0)?;
         ensure(version == VERSION, || format!("version {version} is not supported; version {VERSION} is"))?;
-        let (buffers, most) = (model.vector(4, 4)?, pages.len.saturating_add(EXPANDED));
-        let mut walk = Walk { pages: &pages, buffers, most, listed: Listed::default(), stored: vec![] };
+        let mut walk = Walk { pages: &pages, buffers: model.vector(4, 4)?, listed: Listed::default() };
         for (index, graph) in model.children(2)?.enumerate() {
             let read = graph.and_then(|graph| walk.graph(graph, index));
             read.map_err(|error| within(&format!("subgraph {index}"), error))?;
         }
-        let Walk { listed, stored, .. } = walk;
-        Ok(Self { file, listed, stored })
+        Ok(Self { listed: walk.listed, file })
     }
 }
 
@@ -73,43 +69,31 @@ impl TensorSource for Tflite {
         &self.listed.tensors
     }
 
-    fn metadata(&self) -> &[(String, String)] {
-        &[]
-    }
-
     fn left_out(&self) -> &[(String, &'static str)] {
         &self.listed.left_out
     }
 
     fn read(&self, index: usize) -> io::Result<Box<dyn Read + Send + '_>> {
-        let (tensor, stored) = self.tensors().get(index).zip(self.stored.get(index)).ok_or_else(no_tensor)?;
-        let (len, name) = (stored.end - stored.start, &*tensor.name);
-        let source = Exact::new(&self.file, stored.start, len);
-        Ok(match len > tensor.byte_len() {
-            true => Box::new(InTensor { source: narrowed(source, tensor.dtype), name }),
-            false => Box::new(InTensor { source, name }),
-        })
+        let (tensor, range) = self.listed.get(index)?;
+        let (len, name, width) = (range.end - range.start, &*tensor.name, tensor.dtype.bits() >> 3);
+        let source: Box<dyn Read + Send> = match len > tensor.byte_len() {
+            true => Box::new(numbers(Pages::new(&self.file)?, range.clone(), width.into(), long)),
+            false => Box::new(Exact::new(&self.file, range.start, len)),
+        };
+        Ok(Box::new(InTensor { source, name }))
     }
 }
 
-/// Returns the lowest bytes of numbers of 64 bits.
-fn narrowed(mut source: impl Read, dtype: Dtype) -> impl Read {
-    let (width, mut numbers) = (usize::from(dtype.bits() >> 3), [0; 1 << 12]);
-    pieces(move |out| {
-        let len = read_full(&mut source, &mut numbers)?;
-        numbers[..len].chunks_exact(8).for_each(|number| out.extend(&number[..width]));
-        Ok(())
-    })
+/// Takes a number of 64 bits.
+fn long(span: &mut Span<'_>) -> io::Result<u64> {
+    span.pages.bytes(span.split(8).range.start).map(u64::from_le_bytes)
 }
 
 struct Walk<'p> {
     pages: &'p Pages<'p>,
     /// The offsets of all buffers.
     buffers: Range<u64>,
-    /// The bytes that tensors may still have.
-    most: u64,
-    listed: Listed,
-    stored: Vec<Range<u64>>,
+    listed: Listed<Range<u64>>,
 }
 
 impl Walk<'_> {
@@ -133,31 +117,30 @@ impl Walk<'_> {
         let is_outside = table.number::<4>(10)? != 0;
         ensure(!is_outside, || "its elements are in another file, which is not supported")?;
         let range = self.buffer(table.number::<4>(2)?)?;
+        let mut dims = Vec::new();
+        let add =
+            |dim: io::Result<[u8; 4]>| add_dim(&mut dims, i32::from_le_bytes(dim?).into()).map_err(unsound);
+        let shape = table.numbers(0)?.try_for_each(add);
         // A constant can be empty; results of operators have no elements either.
-        let is_empty = table.numbers(0)?.any(|dim| matches!(dim, Ok([0, 0, 0, 0])));
-        if range.is_empty() && !is_empty {
+        if range.is_empty() && !dims.contains(&0) {
             // Offsets can lead to the same tables again and again.
             return match table.number::<1>(5)? {
                 0 => self.listed.count(&name),
-                _ => self.add(name, Err("variable without elements"), &[], range),
+                _ => self.listed.add(name, Err("variable without elements"), &[]),
             };
         }
         let Some(dtype) = dtype_in(DTYPES, 0, table.number::<1>(1)?).map_err(unsound)? else {
-            return self.add(name, Err("string"), &[], range);
+            return self.listed.add(name, Err("string"), &[]);
         };
         ensure(table.child(6)?.is_none(), || "it is sparse, which is not supported")?;
-        let mut dims = Vec::new();
-        for dim in table.numbers(0)? {
-            let dim = u64::try_from(i32::from_le_bytes(dim?)).ok().filter(|_| dims.len() < MOST_DIMS);
-            dims.push(
-                dim.ok_or_else(|| unsound(format!("a dim is negative, or it has more than {MOST_DIMS}")))?,
-            );
-        }
+        shape?;
         check_len(range.end - range.start, dtype, &dims).map_err(unsound)?;
         if let Some(parameters) = table.child(4)? {
             self.quantisation(parameters, &name, dtype, &dims)?;
         }
-        self.add(name, Ok(dtype), &dims, range)
+        self.listed.add(name, Ok((dtype, range)), &dims)?;
+        // Before other tensors lead to the same bytes again.
+        self.listed.check_shared(self.pages.len)
     }
 
     /// Returns where the elements of a buffer are.
@@ -188,8 +171,10 @@ impl Walk<'_> {
         if len == 0 {
             return Ok(());
         }
-        let is_integer = is_signed(dtype) || matches!(dtype, Dtype::U8 | Dtype::U16 | Dtype::U32);
-        ensure(is_integer, || format!("it has scales, but is {}", dtype.name()))?;
+        if !is_signed(dtype) && !matches!(dtype, Dtype::U8 | Dtype::U16 | Dtype::U32 | Dtype::U64) {
+            let what = "scales of a tensor without integers";
+            return self.listed.add(format!("{name}.scale"), Err(what), &[]);
+        }
         let size = usize::try_from(axis).ok().and_then(|axis| dims.get(axis));
         ensure(len == 1 || size == Some(&len), || {
             format!("it has {len} scales, but its shape is {dims:?}, axis {axis}")
@@ -201,19 +186,14 @@ impl Walk<'_> {
         let mut is_zero = true;
         for number in table.numbers(3)? {
             let number = i64::from_le_bytes(number?);
-            ensure(holds(dtype, number.into()), || format!("the zero point {number} does not fit"))?;
+            let sentence = || format!("the zero point {number} is not an element of {}", dtype.name());
+            ensure(holds(dtype, number.into()), sentence)?;
             is_zero &= number == 0;
         }
-        self.add(format!("{name}.scale"), Ok(Dtype::F32), &shape, scales)?;
-        if is_zero { Ok(()) } else { self.add(format!("{name}.zero_point"), Ok(dtype), &shape, zeros) }
-    }
-
-    fn add(&mut self, name: String, kind: Kind, dims: &[u64], range: Range<u64>) -> io::Result<()> {
-        self.listed.add(name, kind, dims)?;
-        let left = self.most.checked_sub(range.end - range.start);
-        let sentence = "its tensors share buffers, and are far longer than the file";
-        self.most = left.ok_or_else(|| beyond_limit(sentence))?;
-        self.stored.extend(kind.is_ok().then_some(range));
-        Ok(())
+        self.listed.add(format!("{name}.scale"), Ok((Dtype::F32, scales)), &shape)?;
+        match is_zero {
+            true => Ok(()),
+            false => self.listed.add(format!("{name}.zero_point"), Ok((dtype, zeros)), &shape),
+        }
     }
 }

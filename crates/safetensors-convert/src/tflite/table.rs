@@ -10,22 +10,21 @@ use std::ops::Range;
 pub struct Table<'p> {
     pages: &'p Pages<'p>,
     pub at: u64,
-    len: u16,
+    len: u64,
     list: u64,
-    list_len: u16,
+    list_len: u64,
 }
 
-fn u16(pages: &Pages<'_>, at: u64) -> io::Result<u16> {
-    pages.bytes(at).map(u16::from_le_bytes)
-}
-
-fn u32(pages: &Pages<'_>, at: u64) -> io::Result<u64> {
-    pages.bytes(at).map(|bytes| u32::from_le_bytes(bytes).into())
+/// Reads a number of so many bytes.
+fn number<const N: usize>(pages: &Pages<'_>, at: u64) -> io::Result<u64> {
+    let mut bytes = [0; 8];
+    pages.fill(at, &mut bytes[..N])?;
+    Ok(u64::from_le_bytes(bytes))
 }
 
 /// Reads where an offset leads.
 fn target(pages: &Pages<'_>, at: u64) -> io::Result<u64> {
-    let offset = u32(pages, at)?;
+    let offset = number::<4>(pages, at)?;
     ensure(offset > 0, || format!("byte {at}: an offset is 0"))?;
     pages.range(at, offset).map(|range| range.end)
 }
@@ -37,61 +36,60 @@ impl<'p> Table<'p> {
         let back = i64::from(i32::from_le_bytes(pages.bytes(at)?));
         let list = at.checked_add_signed(-back);
         let list = list.ok_or_else(|| unsound(format!("byte {at}: the list of fields precedes the file")))?;
-        let [list_len, len] = [u16(pages, list)?, u16(pages, list + 2)?];
+        let [list_len, len] = [number::<2>(pages, list)?, number::<2>(pages, list + 2)?];
         ensure(list_len >= 4 && list_len % 2 == 0 && len >= 4, || {
             format!("byte {list}: the list of a table's fields has {list_len} bytes, and the table {len}")
         })?;
-        pages.range(list, list_len.into())?;
-        pages.range(at, len.into())?;
+        pages.range(list, list_len)?;
+        pages.range(at, len)?;
         Ok(Self { pages, at, len, list, list_len })
     }
 
     /// Returns where a field of so many bytes is, if the table has it.
-    fn field(&self, number: u16, width: u64) -> io::Result<Option<u64>> {
-        let (at, len, entry) = (self.at, self.len, 4 + 2 * number);
+    fn field(&self, field: u64, width: u64) -> io::Result<Option<u64>> {
+        let (at, len, entry) = (self.at, self.len, 4 + 2 * field);
         let is_there = entry < self.list_len;
-        let offset = if is_there { u16(self.pages, self.list + u64::from(entry))? } else { 0 };
-        ensure(offset == 0 || offset >= 4 && u64::from(offset) + width <= len.into(), || {
-            format!("byte {at}: field {number} at {offset} exceeds the {len} bytes of its table")
+        let offset = if is_there { number::<2>(self.pages, self.list + entry)? } else { 0 };
+        ensure(offset == 0 || offset >= 4 && offset + width <= len, || {
+            format!("byte {at}: field {field} at {offset} exceeds the {len} bytes of its table")
         })?;
-        Ok((offset > 0).then_some(at + u64::from(offset)))
+        Ok((offset > 0).then_some(at + offset))
     }
 
     /// Returns a number of so many bytes; 0 if the table does not have it.
-    pub fn number<const N: usize>(&self, number: u16) -> io::Result<u64> {
-        let mut bytes = [0; 8];
-        if let Some(at) = self.field(number, N as u64)? {
-            self.pages.fill(at, &mut bytes[..N])?;
-        }
-        Ok(u64::from_le_bytes(bytes))
+    pub fn number<const N: usize>(&self, field: u64) -> io::Result<u64> {
+        self.field(field, N as u64)?.map_or(Ok(0), |at| number::<N>(self.pages, at))
     }
 
     /// Returns a table that is a field of this one.
-    pub fn child(&self, number: u16) -> io::Result<Option<Self>> {
-        self.field(number, 4)?.map(|at| Self::of(self.pages, at)).transpose()
+    pub fn child(&self, field: u64) -> io::Result<Option<Self>> {
+        self.field(field, 4)?.map(|at| Self::of(self.pages, at)).transpose()
     }
 
     /// Returns the range of a vector of elements of this width; an empty one if the table does not have it.
-    pub fn vector(&self, number: u16, width: u64) -> io::Result<Range<u64>> {
-        let Some(at) = self.field(number, 4)? else { return Ok(0..0) };
+    pub fn vector(&self, field: u64, width: u64) -> io::Result<Range<u64>> {
+        let Some(at) = self.field(field, 4)? else { return Ok(0..0) };
         let at = target(self.pages, at)?;
-        self.pages.range(at + 4, u32(self.pages, at)? * width)
+        self.pages.range(at + 4, number::<4>(self.pages, at)? * width)
     }
 
     /// Returns the elements of a vector of numbers of N bytes.
-    pub fn numbers<const N: usize>(&self, at: u16) -> io::Result<impl Iterator<Item = io::Result<[u8; N]>>> {
+    pub fn numbers<const N: usize>(
+        &self,
+        field: u64,
+    ) -> io::Result<impl Iterator<Item = io::Result<[u8; N]>>> {
         let pages = self.pages;
-        Ok(self.vector(at, N as u64)?.step_by(N).map(|at| pages.bytes(at)))
+        Ok(self.vector(field, N as u64)?.step_by(N).map(|at| pages.bytes(at)))
     }
 
     /// Returns the tables of a vector.
-    pub fn children(&self, number: u16) -> io::Result<impl Iterator<Item = io::Result<Self>> + use<'p>> {
+    pub fn children(&self, field: u64) -> io::Result<impl Iterator<Item = io::Result<Self>> + use<'p>> {
         let pages = self.pages;
-        Ok(self.vector(number, 4)?.step_by(4).map(|at| Self::of(pages, at)))
+        Ok(self.vector(field, 4)?.step_by(4).map(|at| Self::of(pages, at)))
     }
 
     /// Returns a text; an empty one if the table does not have it.
-    pub fn text(&self, number: u16) -> io::Result<String> {
-        self.pages.text(self.vector(number, 1)?)
+    pub fn text(&self, field: u64) -> io::Result<String> {
+        self.pages.text(self.vector(field, 1)?)
     }
 }
