@@ -92,9 +92,9 @@ impl Inspect {
     }
 
     fn inspect(&self, context: &Context, path: &Path, json: bool) -> Result<(), Error> {
-        let (model, is_converted) = open_model(context, path, Data::Count)?;
+        let (model, left_out) = open_model(context, path, Data::Count)?;
         // The layout is not that of the file.
-        let is_list = is_converted && self.form() == Form::Whole;
+        let is_list = left_out.is_some() && self.form() == Form::Whole;
         let form = if is_list { Form::Tensors } else { self.form() };
         let is_whole_file = form == Form::Whole && model.index().is_none();
         let chosen: Vec<Tensor<'_>> = match is_whole_file {
@@ -117,6 +117,7 @@ impl Inspect {
         };
         let mut out = BufWriter::with_capacity(1 << 18, io::stdout().lock());
         if json { listing.print_json(&mut out) } else { listing.print(&mut out) }?;
+        left_out.filter(|_| !json).map_or(Ok(()), |left_out| left_out.print("", &mut out))?;
         out.flush()?;
         // If this fails, what was printed may come from two versions of the file.
         model.check_unchanged()

@@ -73,7 +73,7 @@ impl Run for Stats {
 
 impl Stats {
     fn show(&self, context: &Context, file: &Path, json: bool) -> Outcome {
-        let (model, _) = open_model(context, file, Data::Keep)?;
+        let (model, left_out) = open_model(context, file, Data::Keep)?;
         let tensors = self.selection.tensors_of(&model)?;
         let all = measure(&tensors, &context.work("reading", bytes_of(&tensors)))?;
         model.check_unchanged()?;
@@ -95,7 +95,7 @@ impl Stats {
                 let about = table(&rows, &mut out)?;
                 self::total(&rows, count, &total, about, &mut out)?;
             }
-            Ok(())
+            left_out.iter().try_for_each(|left_out| left_out.print("", &mut out))
         })?;
         Ok(Exit::Good)
     }

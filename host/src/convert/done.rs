@@ -140,18 +140,13 @@ impl Plan<'_> {
             let (keys, format) = (counted(self.lost() as u64, "key"), self.kind.name());
             writeln!(out, "  left out: {keys} of metadata, which {format} cannot store")?;
         }
-        for (file, LeftOut { values, count, skipped }) in self.left_out() {
+        for (file, left_out) in self.left_out() {
             let name = format!(" of {}", shown_path(&file.path));
             let of = if self.input.files.len() > 1 { &*name } else { "" };
-            for (path, what) in skipped {
+            for (path, what) in &left_out.skipped {
                 writeln!(out, "  skipped: {}{of}: {}", quoted(path), shown_text(what))?;
             }
-            if *count == 0 {
-                continue;
-            }
-            let names = values.iter().map(|(path, kind)| format!("{} ({})", quoted(path), shown_text(kind)));
-            let (values, names) = (counted(*count, "value"), listed(names, 8, *count));
-            writeln!(out, "  left out: {values}{of} that safetensors cannot store: {names}")?;
+            left_out.print(of, &mut out)?;
         }
         let is_lost = |left_out: &LeftOut| left_out.count > 0 || !left_out.skipped.is_empty();
         if self.tensors.is_empty() && self.left_out().any(|(_, left_out)| is_lost(left_out)) {

@@ -307,7 +307,7 @@ impl Input {
 
 /// Allows as many open files as the system does: all inputs are open at once.
 #[cfg(unix)]
-fn raise_open_files() {
+pub fn raise_open_files() {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
     // Without it, opening may fail with the system's reason.

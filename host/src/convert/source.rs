@@ -12,10 +12,10 @@ use crate::input::open::stdin_file;
 use crate::input::remote::check_local;
 use crate::input::source::{Data, Stamp};
 use crate::output::overwrite::{check_not_in_model, check_not_input};
-use crate::output::writer::planned;
+use crate::output::writer::{planned, put_header};
 use crate::pack::Renames;
 use crate::tensor::sums::{FileSum, sum_of_file, sum_of_index, sums_of_part};
-use crate::text::quoted;
+use crate::text::{counted, listed, quoted, shown_text};
 use crate::work::Work;
 use embedded_safetensors::FileModel;
 use embedded_safetensors::write::{FileSpec, PlannedContent};
@@ -94,6 +94,19 @@ pub struct LeftOut {
     pub count: u64,
     /// Tensors, and objects of unknown classes, that are left out on request: what they are.
     pub skipped: Vec<(String, Cow<'static, str>)>,
+}
+
+impl LeftOut {
+    /// Prints the values, `of` a file, if there are some.
+    pub fn print(&self, of: &str, out: &mut impl Write) -> io::Result<()> {
+        if self.count == 0 {
+            return Ok(());
+        }
+        let one = |(path, kind): &(String, Cow<'_, str>)| format!("{} ({})", quoted(path), shown_text(kind));
+        let names = listed(self.values.iter().map(one), 8, self.count);
+        let values = counted(self.count, "value");
+        writeln!(out, "  left out: {values}{of} that safetensors cannot store: {names}")
+    }
 }
 
 impl Source {
@@ -381,25 +394,23 @@ impl Foreign {
     }
 }
 
-/// Opens a model, or a file of ONNX or TFLite as the model that `convert` would make of it, and whether it is
-/// such a file. That model becomes an unnamed file, which has zeros if its data is only counted.
+/// Opens a model, or a file of ONNX or TFLite as the model that `convert` would make of it, and what that
+/// would leave out. That model becomes an unnamed file, which has zeros if its data is only counted.
 ///
 /// # Errors
 /// It cannot be read, is invalid, or has contents that safetensors cannot hold.
-pub fn open_model(context: &Context, path: &Path, data: Data) -> Result<(Model, bool), Error> {
+pub fn open_model(context: &Context, path: &Path, data: Data) -> Result<(Model, Option<LeftOut>), Error> {
     let Some(format) = graph_format(path) else {
-        return Ok((Model::open_with(context, path, data)?, false));
+        return Ok((Model::open_with(context, path, data)?, None));
     };
+    #[cfg(unix)]
+    super::input::raise_open_files();
     let foreign = Foreign::open(path, format, (&Reading::default(), Ties::Note))?;
     let specs: Vec<_> = foreign.source.tensors().iter().map(safetensors_convert::Tensor::spec).collect();
     let part = planned(FileSpec::new(&specs), true, path, |plan| {
-        let (mut encoder, mut buffer, mut header) = (plan.encoder(), [0; 8192], Vec::new());
-        while let piece @ [_, ..] = encoder.encode(&mut buffer) {
-            header.extend_from_slice(piece);
-        }
         let not_buffered = |error| Error::not_read(path, NotRead::not_buffered(&error, None));
         let mut file = tempfile::tempfile().map_err(not_buffered)?;
-        file.write_all(&header).map_err(not_buffered)?;
+        put_header(plan, |piece| file.write_all(piece)).map_err(not_buffered)?;
         file.set_len(plan.file_len()).map_err(not_buffered)?;
         for planned in plan.tensors() {
             if let (PlannedContent::Tensor { index, .. }, Data::Keep) = (planned.content, data) {
@@ -410,7 +421,7 @@ pub fn open_model(context: &Context, path: &Path, data: Data) -> Result<(Model, 
         Ok(Part::File(FileModel::from_file(file, path)?))
     })?;
     foreign.files.iter().try_for_each(Opened::check_unchanged)?;
-    Ok((Model::of(path, vec![part], None), true))
+    Ok((Model::of(path, vec![part], None), Some(foreign.left_out)))
 }
 
 /// A file as it was when it was opened.

@@ -279,11 +279,11 @@ pub fn readable_format(file: &File, path: &Path) -> io::Result<Option<Readable>>
     Ok(found.or_else(|| Readable::by_name(path).filter(|named| says_nothing || is_numpy(named))))
 }
 
-/// The format of a local file of ONNX or TFLite, whose first 16 bytes show it.
+/// The format of a local file of ONNX or TFLite.
 pub fn graph_format(path: &Path) -> Option<Readable> {
-    let mut first = Vec::new();
-    Part::new(&open_file(path).ok()?.0, 0, 16).read_to_end(&mut first).ok()?;
-    format_of(&first)?.readable.filter(|format| matches!(format, Readable::Onnx | Readable::TfLite))
+    let (file, _) = open_file(path).ok()?;
+    let format = readable_format(&file, path).ok()?;
+    format.filter(|format| matches!(format, Readable::Onnx | Readable::TfLite))
 }
 
 fn format_of(first: &[u8]) -> Option<Format> {

@@ -48,7 +48,8 @@ pub fn begin(spec: FileSpec<'_>, (product, path): (&mut Product, &Path)) -> Resu
     check_structure(schema.map(|(_, schema)| *schema), spec.tensors().iter().map(TensorSpec::name))
         .map_err(|sentence| Error::about(path, sentence))?;
     planned(spec, true, path, |plan| {
-        put_header(plan, product)?;
+        product.expect(plan.file_len());
+        put_header(plan, |piece| product.put(piece))?;
         let start = plan.data_start();
         let places = plan.tensors().filter_map(|tensor| match tensor.content {
             PlannedContent::Tensor { index, .. } => Some((index, start + tensor.begin..start + tensor.end)),
@@ -127,13 +128,16 @@ fn refusal(error: SpecError, tensors: &[TensorSpec<'_>], output: &Path) -> Error
     Error::about(output, sentence)
 }
 
-pub fn put_header(plan: &FilePlan<'_>, product: &mut Product) -> Result<(), Error> {
-    product.expect(plan.file_len());
+/// Passes the header of a planned model to `put`, piece by piece.
+///
+/// # Errors
+/// Those of `put`.
+pub fn put_header<E>(plan: &FilePlan<'_>, mut put: impl FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
     let (mut encoder, mut buffer) = (plan.encoder(), [0; 8192]);
     loop {
         match encoder.encode(&mut buffer) {
             [] => return Ok(()),
-            piece => product.put(piece)?,
+            piece => put(piece)?,
         }
     }
 }

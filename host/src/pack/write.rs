@@ -50,7 +50,10 @@ pub fn plan<'c, 'm>(
     let spec = FileSpec::new(&specs).with_placement(layout.placement).with_header_room(layout.room);
     let spec = if contents.metadata.is_some() { spec.with_metadata(&pairs) } else { spec };
     planned(spec, layout.is_canonical, output, |plan| {
-        product.map_or(Ok(()), |product| put_header(plan, product))?;
+        if let Some(product) = product {
+            product.expect(plan.file_len());
+            put_header(plan, |piece| product.put(piece))?;
+        }
         let lines = plan.tensors().map(|tensor| match tensor.content {
             PlannedContent::Tensor { index, .. } => (contents.entries.get(index), tensor.begin, tensor.end),
             PlannedContent::Padding { .. } => (None, tensor.begin, tensor.end),
