@@ -39,7 +39,7 @@ def in_graph(graph, path=""):
                 is_value = (node.op_type, one.name) == ("Constant", "value")
                 yield path + node.output[0] + ("" if is_value else f".{one.name}"), one.t
             if one.type == onnx.AttributeProto.GRAPH:
-                yield from in_graph(one.g, f"{path}{node.output[0]}.{one.name}/")
+                yield from in_graph(one.g, f"{path}{next(filter(None, node.output))}.{one.name}/")
 
 
 def compare_onnx(path):

@@ -27,7 +27,7 @@ pub struct Listed<P> {
     /// What has no elements that safetensors can hold, and what it is.
     pub left_out: Vec<(String, &'static str)>,
     names: HashSet<String>,
-    /// The bytes that all names need.
+    /// The bytes of all names and shapes.
     len: u64,
     /// The bytes that all elements have.
     data_len: u64,
@@ -36,12 +36,12 @@ pub struct Listed<P> {
 impl<P> Listed<P> {
     /// Adds a tensor, or what is left out.
     pub fn add(&mut self, name: String, kind: Kind<P>, dims: &[u64]) -> io::Result<()> {
-        self.count(&name)?;
-        ensure(name != "__metadata__", || "safetensors reserves the name \"__metadata__\"")?;
-        let is_new = self.names.insert(name.clone());
-        ensure(is_new, || format!("tensor {}: the name is duplicate", quoted(&name)))?;
+        self.count(&name, dims.len())?;
         match kind {
             Ok((dtype, place)) => {
+                ensure(name != "__metadata__", || "safetensors reserves the name \"__metadata__\"")?;
+                let is_new = self.names.insert(name.clone());
+                ensure(is_new, || format!("tensor {}: the name is duplicate", quoted(&name)))?;
                 let tensor = Tensor { name, dtype, dims: dims.into() };
                 self.data_len = self.data_len.saturating_add(tensor.byte_len());
                 self.tensors.push(tensor);
@@ -52,19 +52,18 @@ impl<P> Listed<P> {
         Ok(())
     }
 
-    /// Counts what takes memory or time: a name that is read or kept.
-    pub fn count(&mut self, name: &str) -> io::Result<()> {
-        self.len += name.len() as u64 + BESIDE;
+    /// Counts what takes memory or time: a name and dims that are read or kept.
+    pub fn count(&mut self, name: &str, dims: usize) -> io::Result<()> {
+        self.len += (name.len() + dims * size_of::<u64>()) as u64 + BESIDE;
         ensure_within(self.len <= MAX_HEADER_LEN, || {
-            format!("its tensors need a header of more than {MAX_HEADER_LEN} bytes, or share parts of it")
+            format!("its names and shapes have more than {MAX_HEADER_LEN} bytes, each as often as it is used")
         })
     }
 
     /// Checks that tensors do not share so much that they are far longer than their files.
     pub fn check_shared(&self, of_files: u64) -> io::Result<()> {
-        let len = self.data_len;
-        ensure_within(len <= of_files.saturating_add(SHARED), || {
-            format!("tensors share bytes: they have {len}, more than {SHARED} above those of their files")
+        ensure_within(self.data_len <= of_files.saturating_add(SHARED), || {
+            format!("tensors share bytes: they have {}, more than {SHARED} above {of_files}", self.data_len)
         })
     }
 
@@ -73,7 +72,7 @@ impl<P> Listed<P> {
         self.tensors.get(index).zip(self.places.get(index)).ok_or_else(no_tensor)
     }
 
-    /// Whether something was added with this name.
+    /// Whether a tensor has this name.
     pub fn has(&self, name: &str) -> bool {
         self.names.contains(name)
     }

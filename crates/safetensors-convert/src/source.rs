@@ -39,7 +39,7 @@ pub(crate) fn byte_len(dtype: Dtype, dims: &[u64]) -> Option<u64> {
 ///
 /// Opening a file reads its structure, validates it, and rejects what safetensors cannot hold; it neither
 /// executes nor imports anything. Memory: at most 64 MiB, and for each tensor, storage or slice 256 bytes and
-/// its name, which readers of ONNX and TFLite have twice.
+/// its name, which readers of ONNX and TFLite have twice, beside 8 bytes for each dim.
 ///
 /// Errors are of the kind [`InvalidData`](io::ErrorKind::InvalidData) if the file is unsound or not allowed,
 /// and of the kind [`QuotaExceeded`](io::ErrorKind::QuotaExceeded) if it exceeds a limit of this library;

@@ -12,7 +12,7 @@ use std::fs::File;
 use std::io::{self, Read};
 
 /// The largest piece, in bytes.
-const PIECE: u64 = 16 << 20;
+pub const PIECE: u64 = 16 << 20;
 /// The largest read, in bytes.
 const WINDOW: u64 = 1 << 20;
 /// Gaps of at most this many bytes, or those as long as what is before them, are read, too.
@@ -46,18 +46,8 @@ struct Strided<F> {
 }
 
 /// Returns a reader of the array with these dimensions and strides, whose first element is at `begin`. All
-/// offsets of its elements fit 64 bits.
+/// offsets of its elements fit 64 bits. A piece of so many bytes is read at a time.
 pub fn strided<F: Borrow<File>>(
-    file: F,
-    begin: u64,
-    width: u64,
-    dims: &[u64],
-    strides: &[u64],
-) -> impl Read + use<F> {
-    in_pieces(PIECE, file, begin, width, dims, strides)
-}
-
-fn in_pieces<F: Borrow<File>>(
     piece: u64,
     file: F,
     begin: u64,
@@ -239,7 +229,7 @@ fn to_usize(value: u64) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{PIECE, fortran, in_pieces, is_contiguous};
+    use super::{PIECE, fortran, is_contiguous, strided};
     use crate::samples::{file, noise};
     use std::io::Read;
 
@@ -262,7 +252,7 @@ mod tests {
             let expected = expected(&bytes, *width, dims, strides);
             for piece in pieces {
                 let mut result = Vec::new();
-                let mut reader = in_pieces(*piece, &file, 3, *width as u64, dims, strides);
+                let mut reader = strided(*piece, &file, 3, *width as u64, dims, strides);
                 reader.read_to_end(&mut result).expect("read");
                 assert!(result == expected, "{dims:?} {strides:?} {width} {piece}");
             }
@@ -310,7 +300,7 @@ mod tests {
     /// Nothing continues behind a piece that cannot be read.
     #[test]
     fn errors_are_repeated() {
-        let mut reader = in_pieces(2, file(&[7; 10]), 0, 1, &[2, 2, 2], &[1, 100, 2]);
+        let mut reader = strided(2, file(&[7; 10]), 0, 1, &[2, 2, 2], &[1, 100, 2]);
         let reads = [(); 3].map(|()| reader.read(&mut [0; 2]).map_err(|error| error.to_string()));
         let shorter = Err("the file has become shorter while it was read".to_owned());
         assert_eq!(reads, [Ok(2), shorter.clone(), shorter]);

@@ -3,6 +3,7 @@
 use super::plan::{Change, Plan, Planned, Reason};
 use super::source::{LeftOut, Source};
 use crate::args::kind::Kind;
+use crate::input::foreign::Readable;
 use crate::json::{self, List, object};
 use crate::table::{Side, Table};
 use crate::text::{counted, grouped, listed, quoted, short, shown_path, shown_text};
@@ -149,9 +150,11 @@ impl Plan<'_> {
             left_out.print(of, &mut out)?;
         }
         let is_lost = |left_out: &LeftOut| left_out.count > 0 || !left_out.skipped.is_empty();
+        let is_pickle = |file: &Source| file.foreign().is_some_and(|file| file.format == Readable::PyTorch);
         if self.tensors.is_empty() && self.left_out().any(|(_, left_out)| is_lost(left_out)) {
-            let advice = "in Python, save a dictionary of tensors, such as a state_dict()";
-            writeln!(out, "  no tensor is left: {advice}")?;
+            let advice = ": in Python, save a dictionary of tensors, such as a state_dict()";
+            let advice = if self.input.files.iter().any(is_pickle) { advice } else { "" };
+            writeln!(out, "  no tensor is left{advice}")?;
         }
         Ok(())
     }

@@ -3,7 +3,7 @@
 use super::{Header, Order, swapped};
 use crate::error::{ensure, within};
 use crate::source::no_tensor;
-use crate::strided::{fortran, is_contiguous, strided};
+use crate::strided::{PIECE, fortran, is_contiguous, strided};
 use crate::text::quoted;
 use crate::zip::{Contents, Exact, Part, check_ratio, entries, open_contents, open_entry};
 use crate::{Tensor, TensorSource};
@@ -77,7 +77,7 @@ impl Arrays {
         let is_transposed = layout.is_fortran && !is_contiguous(dims, &strides);
         let Some(contents) = layout.entry else {
             return Ok(match is_transposed {
-                true => Box::new(strided(&self.file, at, width, dims, &strides)),
+                true => Box::new(strided(PIECE, &self.file, at, width, dims, &strides)),
                 false => Box::new(Exact::new(&self.file, at, tensor.byte_len())),
             });
         };
@@ -85,7 +85,7 @@ impl Arrays {
         if is_transposed {
             let mut spool = tempfile::tempfile()?;
             io::copy(&mut packed, &mut spool)?;
-            return Ok(Box::new(strided(spool, at, width, dims, &strides)));
+            return Ok(Box::new(strided(PIECE, spool, at, width, dims, &strides)));
         }
         io::copy(&mut (&mut packed).take(at), &mut io::sink())?;
         Ok(Box::new(packed))

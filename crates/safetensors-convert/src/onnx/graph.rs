@@ -14,6 +14,7 @@ use std::io;
 /// The dtypes in the order of their numbers, from 1: by their names in safetensors, or else in ONNX.
 const DTYPES: &str = "F32 U8 I8 U16 I16 I32 I64 STRING BOOL F16 F64 U32 U64 C64 COMPLEX128 BF16 F8_E4M3 \
     F8_E4M3FNUZ F8_E5M2 F8_E5M2FNUZ UINT4 INT4 F4 F8_E8M0 UINT2 INT2 F6_E2M3 F6_E3M2";
+
 /// Where elements are.
 #[derive(Debug, Default)]
 pub struct Stored {
@@ -27,10 +28,6 @@ pub struct Stored {
 
 /// Lists the tensors of a file.
 pub fn tensors(pages: &Pages<'_>) -> io::Result<Listed<Stored>> {
-    let fields: [Known<Span<'_>>; _] = [(1, "ir_version", Value::count), (7, "graph", Value::message)];
-    let [version, graph] = known(Span { pages, range: 0..pages.len }, fields)?;
-    ensure(version.is_some_and(|version| version.number > 0), || "the file has no version of ONNX")?;
-    ensure(graph.is_some(), || "the file has no graph")?;
     let mut listed = Listed::default();
     walk(pages, |kind, message, name| {
         let at = message.range.start;
@@ -56,7 +53,8 @@ pub fn data_files(pages: &Pages<'_>) -> io::Result<BTreeSet<String>> {
     walk(pages, |kind, message, _| {
         if kind == "external_data" {
             let [key, value] = pair(message.clone())?;
-            names.count(&value)?;
+            names.count(&key, 0)?;
+            names.count(&value, 0)?;
             files.extend((key == "location").then(|| location(&value)).transpose()?);
         }
         Ok(())
@@ -68,7 +66,7 @@ pub fn data_files(pages: &Pages<'_>) -> io::Result<BTreeSet<String>> {
 fn location(path: &str) -> io::Result<String> {
     let parts: Vec<&str> = path.split('/').filter(|part| !matches!(*part, "" | ".")).collect();
     let is_below = !is_unsafe(path) && !parts.is_empty();
-    ensure(is_below, || format!("data file {} is outside the directory", quoted(path)))?;
+    ensure(is_below, || format!("data file {} is not below the directory of the model", quoted(path)))?;
     Ok(parts.join("/"))
 }
 

@@ -1,8 +1,8 @@
 //! Walks the messages of a file in which tensors are.
 
-use crate::error::ensure_within;
+use crate::error::{ensure, ensure_within};
 use crate::pages::{Pages, Span};
-use crate::proto::{Fields, Known, Value, known};
+use crate::proto::{Bytes, Fields, Known, Value, known};
 use std::io;
 
 /// The deepest messages in messages: three for a graph in a graph.
@@ -36,13 +36,18 @@ fn inside(message: &str, field: u64) -> Option<&'static str> {
     })
 }
 
-/// Passes each message, the name of a tensor in it, and what it is to `see`, before those inside.
+/// Passes what each message is, its bytes, and the name of a tensor in it to `see`, before those inside.
 pub fn walk(
     pages: &Pages<'_>,
     mut see: impl FnMut(&'static str, &Span<'_>, &dyn Fn() -> String) -> io::Result<()>,
 ) -> io::Result<()> {
+    let whole = Span { pages, range: 0..pages.len };
+    let fields: [Known<Span<'_>>; _] = [(1, "ir_version", Value::count), (7, "graph", Value::message)];
+    let [version, graph] = known(whole.clone(), fields)?;
+    ensure(version.is_some_and(|version| version.number > 0), || "the file has no version of ONNX")?;
+    ensure(graph.is_some(), || "the file has no graph")?;
     // What each is, and its part of the name.
-    let mut open = vec![("model", String::new(), Fields(Span { pages, range: 0..pages.len }))];
+    let mut open = vec![("model", String::new(), Fields(whole))];
     while let Some((outer, _, fields)) = open.last_mut() {
         let Some(field) = fields.next() else {
             open.pop();
@@ -70,7 +75,9 @@ fn part(outer: &str, inner: &'static str, message: &Span<'_>) -> io::Result<(&'s
     };
     Ok(match inner {
         "node" => {
-            let output = Fields(message.clone()).flatten().find(|(number, _)| *number == 2);
+            // An output that is not used has no name.
+            let mut fields = Fields(message.clone()).flatten();
+            let output = fields.find(|(number, output)| *number == 2 && output.bytes.left() > 0);
             let kind = if of(4)? == "Constant" { "constant" } else { inner };
             (kind, text(output.map(|(_, output)| output))?)
         }
@@ -86,7 +93,7 @@ fn part(outer: &str, inner: &'static str, message: &Span<'_>) -> io::Result<(&'s
     })
 }
 
-/// Reads a key, and what it says about the elements of a tensor.
+/// Reads a key and its value.
 pub fn pair(message: Span<'_>) -> io::Result<[String; 2]> {
     let fields: [Known<Span<'_>>; _] = [(1, "key", Value::message), (2, "value", Value::message)];
     let [key, value] = known(message, fields)?;

@@ -99,7 +99,7 @@ struct Walk<'p> {
 impl Walk<'_> {
     fn graph(&mut self, graph: Table<'_>, index: usize) -> io::Result<()> {
         let path = if index == 0 { String::new() } else { format!("{}/", graph.text(4)?) };
-        self.listed.count(&path)?;
+        self.listed.count(&path, 0)?;
         for (index, table) in graph.children(0)?.enumerate() {
             let named = table.and_then(|table| Ok((table, table.text(3)?)));
             let (table, own) = named.map_err(|error| within(&format!("tensor {index}"), error))?;
@@ -120,12 +120,13 @@ impl Walk<'_> {
         let mut dims = Vec::new();
         let add =
             |dim: io::Result<[u8; 4]>| add_dim(&mut dims, i32::from_le_bytes(dim?).into()).map_err(unsound);
+        // Results of operators may have unknown dims.
         let shape = table.numbers(0)?.try_for_each(add);
         // A constant can be empty; results of operators have no elements either.
         if range.is_empty() && !dims.contains(&0) {
             // Offsets can lead to the same tables again and again.
             return match table.number::<1>(5)? {
-                0 => self.listed.count(&name),
+                0 => self.listed.count(&name, dims.len()),
                 _ => self.listed.add(name, Err("variable without elements"), &[]),
             };
         }
@@ -165,18 +166,19 @@ impl Walk<'_> {
         let (scales, zeros) = (table.vector(2, 4)?, table.vector(3, 8)?);
         let [len, zero_points] =
             [(&scales, 4), (&zeros, 8)].map(|(range, width)| (range.end - range.start) / width);
-        ensure(zero_points == 0 || zero_points == len, || {
-            format!("it has {len} scales, but {zero_points} zero points")
-        })?;
         if len == 0 {
             return Ok(());
         }
+        ensure(zero_points == 0 || zero_points == len, || {
+            format!("it has {len} scales, but {zero_points} zero points")
+        })?;
         if !is_signed(dtype) && !matches!(dtype, Dtype::U8 | Dtype::U16 | Dtype::U32 | Dtype::U64) {
             let what = "scales of a tensor without integers";
             return self.listed.add(format!("{name}.scale"), Err(what), &[]);
         }
         let size = usize::try_from(axis).ok().and_then(|axis| dims.get(axis));
         ensure(len == 1 || size == Some(&len), || {
+            let axis = u32::try_from(axis).unwrap_or_default().cast_signed();
             format!("it has {len} scales, but its shape is {dims:?}, axis {axis}")
         })?;
         let shape = match (len, axis) {

@@ -5,7 +5,7 @@ use super::spool::Spool;
 use super::store::{Kind, Storage, Store};
 use crate::error::unsound;
 use crate::numpy::swapped;
-use crate::strided::strided;
+use crate::strided::{PIECE, strided};
 use crate::zip::{Contents, Entry, Exact, open_contents, open_entry};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -51,7 +51,7 @@ impl Bytes {
                 let at = at + view.offset * element;
                 match strides {
                     None => Box::new(Exact::new(file, at, len)),
-                    Some(strides) => Box::new(strided(file, at, element, dims, strides)),
+                    Some(strides) => Box::new(strided(PIECE, file, at, element, dims, strides)),
                 }
             }
         };
