@@ -213,8 +213,10 @@ impl Source {
                 })
             }
         };
+        // Most tensors of some models are far smaller, and new bytes are zeroed.
+        let room = usize::try_from(tensor.byte_len()).map_or(CHUNK, |len| len.clamp(1, CHUNK));
         Ok(move |bytes: &mut Vec<u8>, work: &Work| {
-            bytes.resize(CHUNK, 0);
+            bytes.resize(room, 0);
             let len = fill(bytes).map_err(|error| self.failed(error))?;
             bytes.truncate(len);
             work.advance(len as u64)?;
