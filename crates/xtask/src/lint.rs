@@ -94,10 +94,10 @@ pub fn other_packages() -> Outcome {
     for Package { name, targets, features, runs_here } in packages()? {
         let folder = format!("firmware/{name}");
         for features in features {
-            for triple in targets {
-                let lint = Toolchain::for_target(triple)?.cargo("clippy").args(["--release"]);
-                check(&format!("{folder} for {triple}"), &folder, lint, features);
-            }
+            let toolchains = targets.iter().map(|triple| Toolchain::for_target(triple));
+            let toolchains = toolchains.collect::<Result<Vec<_>, _>>()?;
+            let lint = Toolchain::cargo_for_all(&toolchains, "clippy").args(["--release"]);
+            check(&format!("{folder} for {}", targets.join(", ")), &folder, lint, features);
             if *runs_here {
                 let lint = own_cargo().args(["clippy", "--all-targets"]);
                 check(&format!("{folder}, its tests and examples"), &folder, lint, features);
