@@ -2,7 +2,7 @@
 
 use super::walk::{pair, walk};
 use crate::error::{ensure, unsound, within};
-use crate::listed::{Listed, add_dim, check_len, dtype_in, holds, is_signed, len_of};
+use crate::listed::{Kind, Listed, add_dim, check_len, dtype_in, holds, is_signed, len_of};
 use crate::pages::{Pages, Span};
 use crate::proto::{Bytes, Fields, Known, Value, known, varint};
 use crate::text::quoted;
@@ -37,7 +37,7 @@ pub fn tensors(pages: &Pages<'_>) -> io::Result<Listed<Stored>> {
                 ensure(!name.is_empty(), || format!("byte {at}: a tensor has no name"))?;
                 let place = || format!("tensor {} at byte {at}", quoted(&name));
                 let (kind, dims) = described(message.clone()).map_err(|error| within(&place(), error))?;
-                listed.add(name, kind.ok_or("string"), &dims)
+                listed.add(name, kind, &dims)
             }
             "number" | "string" => listed.add(name(), Err(kind), &[]),
             "graph" | "node" | "constant" | "attribute" | "g" | "external_data" => Ok(()),
@@ -71,7 +71,7 @@ fn location(path: &str) -> io::Result<String> {
 }
 
 /// Reads the dtype, the shape and the place of a tensor.
-fn described(message: Span<'_>) -> io::Result<(Option<(Dtype, Stored)>, Vec<u64>)> {
+fn described(message: Span<'_>) -> io::Result<(Kind<Stored>, Vec<u64>)> {
     let fields: [Known<Span<'_>>; _] = [
         (2, "data_type", Value::count),
         (14, "data_location", Value::count),
@@ -92,7 +92,7 @@ fn described(message: Span<'_>) -> io::Result<(Option<(Dtype, Stored)>, Vec<u64>
     }
     let [dtype, place, raw, typed @ ..] = known(message.clone(), fields)?;
     let dtype = dtype_in(DTYPES, 1, dtype.map_or(0, |dtype| dtype.number)).map_err(unsound)?;
-    let Some(dtype) = dtype else { return Ok((None, dims)) };
+    let Some(dtype) = dtype else { return Ok((Err("string"), dims)) };
     let place = place.map_or(0, |place| place.number);
     let count = raw.iter().chain(typed.iter().flatten()).count() as u64;
     ensure(place <= 1, || format!("the field data_location has the unknown number {place}"))?;
@@ -105,7 +105,7 @@ fn described(message: Span<'_>) -> io::Result<(Option<(Dtype, Stored)>, Vec<u64>
     if stored.width.is_none() {
         check_len(stored.len, dtype, &dims).map_err(unsound)?;
     }
-    Ok((Some((dtype, stored)), dims))
+    Ok((Ok((dtype, stored)), dims))
 }
 
 fn stored(bytes: Span<'_>, width: Option<usize>) -> Stored {

@@ -8,7 +8,7 @@ use std::io;
 /// The deepest messages in messages: three for a graph in a graph.
 const DEEPEST: usize = 100;
 
-/// Returns what the message in a field of another one is, if tensors can be in it, mostly by the field's name.
+/// Returns what the message in a field of another one is, if tensors can be in it: often the field's name.
 fn inside(message: &str, field: u64) -> Option<&'static str> {
     let message = match message {
         "g" | "graphs" => "graph",

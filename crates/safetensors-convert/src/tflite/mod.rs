@@ -12,8 +12,8 @@
 //! with the dtype of the tensor, unless all are 0. Their shape is `[1]` for the tensor, `[rows]` for the
 //! first axis, and for another axis that of the tensor with 1 for all other axes.
 //!
-//! Scales of other tensors, variables without elements, and texts are left out. Rejected: sparse tensors, other quantisation,
-//! elements in other files, dtypes that safetensors does not have.
+//! Scales of other tensors, variables without elements, and texts are left out. Rejected: sparse tensors,
+//! other quantisation, elements in other files, dtypes that safetensors does not have.
 
 mod table;
 
