@@ -282,7 +282,10 @@ pub fn readable_format(file: &File, path: &Path) -> io::Result<Option<Readable>>
 /// The format of a local file of ONNX or TFLite.
 pub fn graph_format(path: &Path) -> Option<Readable> {
     let (file, _) = open_file(path).ok()?;
-    let format = readable_format(&file, path).ok()?;
+    let mut first = Vec::new();
+    Part::new(&file, 0, 16).read_to_end(&mut first).ok()?;
+    // Of a model, no data is read.
+    let format = if is_model(&first) { None } else { readable_format(&file, path).ok()? };
     format.filter(|format| matches!(format, Readable::Onnx | Readable::TfLite))
 }
 
