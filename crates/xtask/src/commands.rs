@@ -4,11 +4,10 @@ use crate::generate::{self, GENERATED};
 use crate::machine::Need;
 use crate::process::Run;
 use crate::report::{Outcome, Report};
-use crate::stages::{self, AHEAD_FROM, AHEAD_TO, FULL, QUICK, Stage, stages};
+use crate::stages::{self, FULL, QUICK, Stage, stages};
 use crate::toolchain::own_cargo;
 use crate::{boards, demo, fuzz, measure, minilm, python, release};
 use std::process::ExitCode;
-use std::thread;
 
 /// A command: its name, its arguments, a line about it, and the function that runs it with its arguments.
 type Command = (&'static str, &'static str, &'static str, fn(&[&str]) -> Result<ExitCode, String>);
@@ -104,17 +103,8 @@ fn test(words: &[&str]) -> Result<ExitCode, String> {
     let mut report = Report::new();
     let missing: Vec<Result<(), String>> = stages.iter().map(|stage| stage.set_up()).collect();
     missing.iter().filter_map(|missing| missing.as_ref().err()).for_each(|why| eprintln!("xtask: {why}"));
-    let is_full = [AHEAD_FROM, AHEAD_TO].iter().all(|name| stages.iter().any(|stage| stage.name == *name));
-    let mut ahead = None;
     // A failed stage does not stop the later ones: one run reports everything.
     for (stage, missing) in stages.iter().zip(missing) {
-        if is_full && stage.name == AHEAD_FROM {
-            ahead = Some(thread::spawn(stages::build_ahead));
-        }
-        if stage.name == AHEAD_TO {
-            // What has failed is built again, and reported, by the stages that need it.
-            let _ = ahead.take().map(thread::JoinHandle::join);
-        }
         report.stage(stage.name, stage.about, || missing.and_then(|()| stage.run()));
     }
     Ok(report.print("cargo xtask test"))

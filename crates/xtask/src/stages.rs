@@ -6,7 +6,7 @@ use crate::process::Run;
 use crate::report::{Outcome, Tally};
 use crate::toolchain::{BARE_TARGETS, own_cargo};
 use crate::workspace::in_memory;
-use crate::{boards, c, linking, lint, measure, python, release, toolchain};
+use crate::{boards, c, linking, lint, measure, python, release};
 
 /// A stage: a name, a line about it, what it needs, and its steps.
 pub struct Stage {
@@ -108,16 +108,6 @@ const fn stage(name: &'static str, about: &'static str) -> Stage {
 /// Sets up what a stage needs.
 pub fn set_up(name: &str) -> Result<(), String> {
     stages().filter(|stage| stage.name == name).try_for_each(Stage::set_up)
-}
-
-/// The stages that often leave a core idle: from the first of these until the second.
-pub const AHEAD_FROM: &str = "ports";
-pub const AHEAD_TO: &str = "command";
-
-/// Builds what later stages need, in directories of its own.
-pub fn build_ahead() {
-    let _ = toolchain::command();
-    let _ = python::installed("main");
 }
 
 /// Returns all stages in the order in which they run.
