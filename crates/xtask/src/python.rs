@@ -7,7 +7,7 @@ use crate::machine::Need;
 use crate::process::Run;
 use crate::report::{Outcome, Tally};
 use crate::toolchain::own_cargo;
-use crate::{boards, machine, toolchain, workspace};
+use crate::{boards, machine, workspace};
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -67,23 +67,36 @@ fn pip(python: &Path, word: &str) -> Run {
     Run::new(python).args(words).env("PATH", path)
 }
 
+/// Makes a run build what tests run of the Python package, which the command is a part of: less optimised than
+/// a release, whose verification tests that.
+fn built(build: Run) -> Result<PathBuf, String> {
+    let target = workspace::target_dir().join("python");
+    let build = build.env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1").env("CARGO_PROFILE_RELEASE_PANIC", "abort");
+    build.env("CARGO_TARGET_DIR", &target).limit(30 * 60).capture().map(|_| target)
+}
+
+/// Builds the command from the libraries that the wheel is built from, and returns its path.
+pub fn command() -> Result<PathBuf, String> {
+    let package =
+        ["--package", "safetensors-host", "--manifest-path", "crates/safetensors-python/Cargo.toml"];
+    let target = built(own_cargo().words("build --release --locked --quiet").args(package))?;
+    Ok(target.join("release/safetensors"))
+}
+
 /// Returns the Python of an environment, with the package as it is now. The wheel is for every Python, and
 /// cargo builds only what has changed.
 pub fn installed(name: &str) -> Result<PathBuf, String> {
-    let (python, target) = (environment(name)?, workspace::target_dir().join("python"));
+    let (python, wheels) = (environment(name)?, workspace::target_dir().join("python/wheels"));
     let wheel = ["--no-build-isolation", "crates/safetensors-python", "--wheel-dir"];
-    let build = pip(&environment("main")?, "wheel").args(wheel).args([target.join("wheels")]);
-    // Less optimised than a release, whose verification tests that.
-    let build = build.env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1");
-    build.env("CARGO_TARGET_DIR", &target).limit(30 * 60).capture()?;
+    built(pip(&environment("main")?, "wheel").args(wheel).args([&wheels]))?;
     let install = ["--force-reinstall", "--no-index", "embedded-safetensors", "--find-links"];
-    pip(&python, "install").args(install).args([target.join("wheels")]).capture()?;
+    pip(&python, "install").args(install).args([wheels]).capture()?;
     Ok(python)
 }
 
 /// Runs the tests of an environment with the command and the package as they are now. No test is a failure.
 pub fn pytest(name: &str) -> Outcome {
-    let (command, python) = (toolchain::command()?, installed(name)?);
+    let (command, python) = (command()?, installed(name)?);
     if name == "main" {
         machine::npm("tests/python/huggingface-js")?;
     }

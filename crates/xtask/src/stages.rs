@@ -18,8 +18,6 @@ pub struct Stage {
 
 /// A step of a stage. Texts are the words of a cargo, from the root of the repository.
 enum Step {
-    /// Passes if its exit code is 0.
-    Cargo(&'static str),
     /// Passes if clippy has no warnings.
     Clippy(&'static str),
     /// Passes if `.cargo/deny.toml` allows the licences and the sources of all that is compiled.
@@ -36,7 +34,7 @@ enum Step {
     Call(fn() -> Outcome),
 }
 
-use Step::{Call, Cargo, Clippy, Deny, Emulated, Proofs, Share, Tests};
+use Step::{Call, Clippy, Deny, Emulated, Proofs, Share, Tests};
 
 impl Stage {
     const fn needs(self, needs: &'static [Need]) -> Self {
@@ -63,7 +61,6 @@ impl Stage {
 impl Step {
     fn run(&self) -> Outcome {
         match *self {
-            Cargo(words) => Ok(Tally::of(words, own_cargo().words(words).check())),
             Clippy(words) => {
                 let clippy = own_cargo().words("clippy --locked --quiet --all-targets").words(words);
                 Ok(Tally::of(words, clippy.args(["--", "-D", "warnings"]).check()))
@@ -93,6 +90,14 @@ fn with_seed(run: Run) -> Run {
     let commit = Run::new("git").args(["rev-parse", "HEAD"]).stdout();
     let seed = commit.ok().and_then(|commit| u64::from_str_radix(commit.get(..12)?, 16).ok());
     seed.into_iter().fold(run, |run, seed| run.env("SUITE_SEED", seed.to_string()))
+}
+
+/// Measures the memory of the command that tests share with the wheel.
+fn memory() -> Outcome {
+    let command = python::command()?;
+    let measure =
+        own_cargo().words("run --locked --quiet -p safetensors-host --features chips --example memory");
+    Ok(Tally::of("memory of the command", measure.env("SAFETENSORS_BIN", command).check()))
 }
 
 /// The tests in which the order of bytes matters, without those of panics, which end WebAssembly, and of the
@@ -180,8 +185,7 @@ pub const FULL: [Stage; 14] = [
             Emulated("wasm32-wasip1"),
         ]),
     stage("command", "the command: its memory, and `fit` and `flash` with probe-rs").steps(&[
-        Cargo("build --locked --quiet --release -p safetensors-host"),
-        Cargo("run --locked --quiet --release -p safetensors-host --example memory"),
+        Call(memory),
         Share(
             "--package safetensors-host --features chips --lib --test command -- chips:: fit:: flash:: \
              every_command:: completions:: pages:: --skip kill",

@@ -3,7 +3,6 @@
 use crate::machine;
 use crate::process::Run;
 use crate::workspace;
-use std::path::PathBuf;
 
 /// The microcontroller targets that programs are linked for: Cortex-M0+ (RP2040), M3, M4, and RISC-V
 /// (ESP32-C3).
@@ -44,12 +43,6 @@ impl Toolchain {
 /// Returns the version of the compiler.
 pub fn own_version() -> Result<String, String> {
     Run::new(std::env::var_os("RUSTC").unwrap_or("rustc".into())).args(["--version"]).stdout()
-}
-
-/// Builds the command as users do, and returns its path.
-pub fn command() -> Result<PathBuf, String> {
-    own_cargo().words("build --release --locked --quiet --package safetensors-host").capture()?;
-    Ok(workspace::target_dir().join("release/safetensors"))
 }
 
 /// Returns the cargo that runs xtask, building for this computer and into our target directory.

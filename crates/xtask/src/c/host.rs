@@ -5,8 +5,9 @@
 use super::{PANIC_FREE, UNWANTED, WARNINGS, directory};
 use crate::elf::Elf;
 use crate::process::Run;
+use crate::python::command;
 use crate::report::{Outcome, Tally};
-use crate::toolchain::{Toolchain, command, own_cargo};
+use crate::toolchain::{Toolchain, own_cargo};
 use crate::workers::side_by_side;
 use crate::workspace;
 use std::path::{Path, PathBuf};
