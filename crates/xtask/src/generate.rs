@@ -53,7 +53,8 @@ pub const GENERATED: [Generated; 7] = [
         .files(&["tests/interop", "docs/src/frameworks.md"]),
 ];
 
-const VECTORS: &str = "run --release --quiet -p verification --features std,oracle --bin vectors -- generate";
+const VECTORS: &str =
+    "run --profile suite --quiet -p verification --features std,oracle --bin vectors -- generate";
 const TABLES: [&str; 4] = ["tests/elements", "tests/quantised", "tests/stats", "tests/structures"];
 const COMMAND: &str = "test --quiet --package safetensors-host --test command";
 

@@ -27,7 +27,7 @@ enum Step {
     /// The same with all cases.
     Tests(&'static str),
     /// The same with the bounds of a proof, and with what it prints.
-    Proofs(&'static str),
+    Proofs(&'static [&'static str]),
     /// The tests of the suite in which the machine matters, always with the same small share of the slow
     /// cases, on a target that `.cargo/config.toml` has a runner for.
     Emulated(&'static str),
@@ -71,7 +71,7 @@ impl Step {
             }
             Share(words) => with_seed(test(words)).env("SUITE_SHARE", "8").tests(),
             Tests(words) => with_seed(test(words)).tests(),
-            Proofs(words) => test(words).env("PROVE", "1").args(["--", "--nocapture"]).tests(),
+            Proofs(words) => test(&words.join(" ")).env("PROVE", "1").args(["--", "--nocapture"]).tests(),
             Emulated(target) => {
                 let suite = test("--package verification --test suite --target").args([target, "--"]);
                 suite.words(EMULATED).env("SUITE_SHARE", "100").env("SUITE_LONGEST", "1000000").tests()
@@ -99,6 +99,10 @@ fn memory() -> Outcome {
         own_cargo().words("run --locked --quiet -p safetensors-host --features chips --example memory");
     Ok(Tally::of("memory of the command", measure.env("SAFETENSORS_BIN", command).check()))
 }
+
+/// The libraries and the command: each build of all of them has the same features.
+const TESTED: &str = "--workspace --exclude xtask --exclude verification --exclude support \
+    --features embedded-safetensors/defmt";
 
 /// The tests in which the order of bytes matters, without those of panics, which end WebAssembly, and of the
 /// sizes of futures.
@@ -131,13 +135,7 @@ pub const QUICK: [Stage; 6] = [
     stage("api", "the documentation of the libraries builds; their public API is what tests/api says")
         .steps(&[Call(|| generate::check("api"))]),
     stage("workspace", "unit tests of libraries, command and xtask; examples and transcripts of the pages")
-        .steps(&[
-            Share("--package xtask"),
-            Share(
-                "--workspace --exclude xtask --exclude verification --exclude support \
-                 --features embedded-safetensors/defmt",
-            ),
-        ]),
+        .steps(&[Share("--package xtask"), Share(TESTED)]),
     stage("no-std", "the suite as firmware builds it, with a share of the slow cases; house rules")
         .steps(&[Share("--package verification")]),
     stage("targets", "the core with each of its features for Cortex-M3 and RISC-V")
@@ -194,8 +192,8 @@ pub const FULL: [Stage; 14] = [
     stage("prove", "no panic symbol; a second grammar; theorems about the layout; interrupted updates")
         .needs(&[Need::Targets(&BARE_TARGETS), Need::Program("z3", "z3")])
         .steps(&[
-            Proofs("--package embedded-safetensors --lib proof"),
-            Proofs("--release --package safetensors-slots"),
+            Proofs(&[TESTED, "--lib proof"]),
+            Proofs(&["--profile suite --package safetensors-slots"]),
             Call(linking::no_panic),
         ]),
     stage("costs", "limits of flash, RAM, stack and instructions; the page with the figures")
