@@ -5,6 +5,7 @@ use crate::machine::Need;
 use crate::process::Run;
 use crate::report::{Outcome, Tally};
 use crate::toolchain::{BARE_TARGETS, own_cargo};
+use crate::workers::side_by_side;
 use crate::workspace::in_memory;
 use crate::{boards, c, linking, lint, measure, python, release};
 
@@ -51,9 +52,9 @@ impl Stage {
         if missing.is_empty() { Ok(()) } else { Err(missing.join("; ")) }
     }
 
-    /// Runs all steps; its needs must be set up.
+    /// Runs all steps side by side: one compiles what the other does not need. Its needs must be set up.
     pub fn run(&self) -> Outcome {
-        let tallies: Result<Vec<Tally>, String> = self.steps.iter().map(Step::run).collect();
+        let tallies: Result<Vec<Tally>, String> = side_by_side(self.steps, Step::run).into_iter().collect();
         Ok(tallies?.into_iter().sum())
     }
 }
