@@ -96,9 +96,8 @@ fn with_seed(run: Run) -> Run {
 /// Measures the memory of the command that tests share with the wheel.
 fn memory() -> Outcome {
     let command = python::command()?;
-    let measure =
-        own_cargo().words("run --locked --quiet -p safetensors-host --features chips --example memory");
-    Ok(Tally::of("memory of the command", measure.env("SAFETENSORS_BIN", command).check()))
+    let words = "run --locked --quiet --package safetensors-host --features chips --example memory";
+    Ok(Tally::of(words, own_cargo().words(words).env("SAFETENSORS_BIN", command).check()))
 }
 
 /// The libraries and the command: each build of all of them has the same features.
