@@ -82,8 +82,8 @@ pub fn ports() -> Outcome {
     Ok(tally)
 }
 
-/// Runs clippy in the packages outside of the workspace: firmware with all its features, for the first and the
-/// last of its targets. For each target, and with each set of features, builds deny what is unused.
+/// Runs clippy in the packages outside of the workspace: firmware with all its features, for the first and
+/// the last of its targets. For each target, and with each set of features, builds deny what is unused.
 pub fn other_packages() -> Outcome {
     let mut tally = Tally::default();
     let mut check = |what: &str, folder: &str, lint: Run, features: &str| {

@@ -67,8 +67,8 @@ fn pip(python: &Path, word: &str) -> Run {
     Run::new(python).args(words).env("PATH", path)
 }
 
-/// Makes a run build what tests run of the Python package, which the command is a part of: less optimised than
-/// a release, whose verification tests that.
+/// Sets how the wheel and the command are built for tests: less optimised than a release, whose verification
+/// tests that.
 fn built(build: Run) -> Result<PathBuf, String> {
     let target = workspace::target_dir().join("python");
     let build = build.env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1").env("CARGO_PROFILE_RELEASE_PANIC", "abort");
