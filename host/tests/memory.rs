@@ -1,5 +1,5 @@
 //! The peak memory of the command, measured after its exit, and of programs that read through the library:
-//! `cargo run --release -p safetensors-host --example memory`, once the command is built. The stage `command`
+//! `cargo run --release -p safetensors-host --example memory`, once the command is built. The stage `costs`
 //! names another command by a variable, `SAFETENSORS_BIN`.
 //!
 //! The system counts the memory of the parent towards a new process. This program therefore stays smaller

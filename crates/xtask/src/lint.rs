@@ -82,31 +82,38 @@ pub fn ports() -> Outcome {
     Ok(tally)
 }
 
-/// Runs clippy in the packages outside of the workspace: firmware with all its features, for the first and
-/// the last of its targets. For each target, and with each set of features, builds deny what is unused.
-pub fn other_packages() -> Outcome {
+/// Runs clippy in firmware with all its features, for the first and the last of its targets. For each target,
+/// and with each set of features, builds deny what is unused.
+pub fn firmware() -> Outcome {
     let mut tally = Tally::default();
-    let mut check = |what: &str, folder: &str, lint: Run, features: &str| {
-        let lint = lint.dir(&workspace::root().join(folder)).words("--locked --quiet --features");
-        let outcome = lint.args([features, "--", "-D", "warnings"]).capture().map(drop);
-        tally.check(format!("{what} {features}").trim_end(), outcome);
-    };
     for Package { name, targets, features, runs_here } in packages()? {
         let (folder, features) = (format!("firmware/{name}"), features.join(" "));
         for triple in targets.iter().take(1).chain(targets.iter().skip(1).last()) {
             let lint = Toolchain::for_target(triple)?.cargo("clippy").args(["--release"]);
-            check(&format!("{folder} for {triple}"), &folder, lint, features.trim());
+            tally.check(&format!("{folder} for {triple}"), clippy(lint, &folder, features.trim()));
         }
         if *runs_here {
             let lint = own_cargo().args(["clippy", "--all-targets"]);
-            check(&format!("{folder}, its tests and examples"), &folder, lint, features.trim());
+            tally.check(&format!("{folder}, its tests and examples"), clippy(lint, &folder, features.trim()));
         }
     }
+    Ok(tally)
+}
+
+/// Runs clippy in the libraries outside of the workspace.
+pub fn other_libraries() -> Outcome {
     let (c, js, python) = ("crates/safetensors-c", "crates/safetensors-js", "crates/safetensors-python");
+    let mut tally = Tally::default();
     for (package, features) in [(c, ""), (c, "no-panic"), (js, ""), (python, "")] {
-        check(package, package, own_cargo().args(["clippy"]), features);
+        let outcome = clippy(own_cargo().args(["clippy"]), package, features);
+        tally.check(format!("{package} {features}").trim_end(), outcome);
     }
     Ok(tally)
+}
+
+fn clippy(lint: Run, folder: &str, features: &str) -> Result<(), String> {
+    let lint = lint.dir(&workspace::root().join(folder)).words("--locked --quiet --features");
+    lint.args([features, "--", "-D", "warnings"]).capture().map(drop)
 }
 
 #[cfg(test)]

@@ -150,12 +150,13 @@ pub const FULL: [Stage; 14] = [
             Need::Targets(&["wasm32-unknown-unknown"]),
             Need::Component("clippy", "clippy"), Need::CargoProgram("cargo-deny", "cargo-deny@0.20.2")])
         .steps(&[
+            Call(lint::firmware),
             Deny("--workspace"),
             Deny("--manifest-path crates/safetensors-python/Cargo.toml"),
             Deny("--manifest-path crates/safetensors-c/Cargo.toml"),
             Clippy("-p verification --features std,oracle,bench"),
             Clippy("-p embedded-safetensors --all-features"),
-            Call(lint::other_packages),
+            Call(lint::other_libraries),
         ]),
     stage("ports", "the libraries on Windows, macOS and other microcontrollers, and with the oldest Rust")
         .needs(&[Need::Targets(&lint::PORTS), Need::Rust(lint::OLDEST)])
@@ -182,13 +183,10 @@ pub const FULL: [Stage; 14] = [
             Emulated("s390x-unknown-linux-gnu"),
             Emulated("wasm32-wasip1"),
         ]),
-    stage("command", "the command: its memory, and `fit` and `flash` with probe-rs").steps(&[
-        Call(memory),
-        Share(
-            "--package safetensors-host --features chips --lib --test command -- chips:: fit:: flash:: \
-             every_command:: completions:: pages:: --skip kill",
-        ),
-    ]),
+    stage("command", "`fit` and `flash` with probe-rs").steps(&[Share(
+        "--package safetensors-host --features chips --lib --test command -- chips:: fit:: flash:: \
+         every_command:: completions:: pages:: --skip kill",
+    )]),
     stage("prove", "no panic symbol; a second grammar; theorems about the layout; interrupted updates")
         .needs(&[Need::Targets(&BARE_TARGETS), Need::Program("z3", "z3")])
         .steps(&[
@@ -196,9 +194,9 @@ pub const FULL: [Stage; 14] = [
             Proofs(&["--profile suite --package safetensors-slots"]),
             Call(linking::no_panic),
         ]),
-    stage("costs", "limits of flash, RAM, stack and instructions; the page with the figures")
+    stage("costs", "limits of flash, RAM, stack, instructions and memory; the page with the figures")
         .needs(&[Need::Program("valgrind", "valgrind"), Need::Group(&c::BOARDS)])
-        .steps(&[Call(|| measure::costs(false))]),
+        .steps(&[Call(|| measure::costs(false)), Call(memory)]),
     stage("boards", "boards do what their manifests say: digits, vectors, bad storage, wrong models, faults")
         .needs(&[Need::Boards])
         .steps(&[Call(boards::all)]),
