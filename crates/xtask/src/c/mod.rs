@@ -51,7 +51,7 @@ pub const BOARDS: [Need; 5] = [
 
 /// Tests the C API on this computer and on emulated boards.
 pub fn all() -> Outcome {
-    let outcomes = side_by_side([host::test, boards::test], |test: fn() -> Outcome| test());
+    let outcomes = side_by_side([host::test, host::projects, boards::test], |test: fn() -> Outcome| test());
     Ok(outcomes.into_iter().collect::<Result<Vec<Tally>, _>>()?.into_iter().sum())
 }
 
@@ -88,9 +88,7 @@ pub fn directory() -> PathBuf {
 
 /// Builds the library. A program in which a panic is reachable does not link with it.
 pub fn build_library(toolchains: &[Toolchain]) -> Result<(), String> {
-    toolchains.iter().try_for_each(|toolchain| {
-        toolchain.cargo("build").dir(&directory()).words(PANIC_FREE).capture().map(drop)
-    })
+    Toolchain::cargo_for_all(toolchains, "build").dir(&directory()).words(PANIC_FREE).capture().map(drop)
 }
 
 /// Returns the path of the library.
