@@ -1,6 +1,6 @@
 //! The peak memory of the command, measured after its exit, and of programs that read through the library:
 //! `cargo run --release -p safetensors-host --example memory`, once the command is built. The stage `costs`
-//! names another command by a variable, `SAFETENSORS_BIN`.
+//! sets `SAFETENSORS_BIN` to another build of the command.
 //!
 //! The system counts the memory of the parent towards a new process. This program therefore stays smaller
 //! than what it measures: it has no harness, and starts itself again to write each file.

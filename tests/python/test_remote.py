@@ -15,7 +15,7 @@ pytestmark = pytest.mark.main
 CASES = 1000
 COUNT = "tests/python/huggingface-js"
 # `cargo xtask test python` installs it.
-HUB = built().parents[1] / "npm" / COUNT / "node_modules/@huggingface/hub/dist/index.mjs"
+HUB = built().parents[2] / "npm" / COUNT / "node_modules/@huggingface/hub/dist/index.mjs"
 BITS = {
     "F32": 32, "F16": 16, "BF16": 16, "F8_E4M3": 8, "F8_E8M0": 8,
     "I64": 64, "I32": 32, "I16": 16, "I8": 8, "U32": 32, "U16": 16, "U8": 8, "BOOL": 8,

@@ -82,8 +82,7 @@ pub fn ports() -> Outcome {
     Ok(tally)
 }
 
-/// Runs clippy in firmware with all its features, for the first and the last of its targets. For each target,
-/// and with each set of features, builds deny what is unused.
+/// Runs clippy in firmware with all its features, for the first and the last of its targets.
 pub fn firmware() -> Outcome {
     let mut tally = Tally::default();
     for Package { name, targets, features, runs_here } in packages()? {

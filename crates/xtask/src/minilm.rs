@@ -4,7 +4,7 @@ use crate::boards;
 use crate::commands::USAGE;
 use crate::measure::Limits;
 use crate::process::Run;
-use crate::python::command;
+use crate::python::tested_command;
 use crate::toolchain::own_cargo;
 use crate::{machine, workspace};
 use std::path::PathBuf;
@@ -85,7 +85,7 @@ pub fn file(name: &str) -> Result<PathBuf, String> {
 }
 
 fn quantise() -> Result<PathBuf, String> {
-    let (model, command) = (file("model.safetensors")?, command()?);
+    let (model, command) = (file("model.safetensors")?, tested_command()?);
     let quantised = workspace::target_dir().join("minilm/q8.safetensors");
     let convert = Run::new(&command).args(["convert"]).args([&model, &quantised]);
     convert.words("--to I8 --scale per-row --force").capture()?;

@@ -67,28 +67,31 @@ fn pip(python: &Path, word: &str) -> Run {
     Run::new(python).args(words).env("PATH", path)
 }
 
-/// Sets how the wheel and the command are built for tests: less optimised than a release, whose verification
-/// tests that.
-fn built(build: Run) -> Result<PathBuf, String> {
+/// Builds the wheel or the command for tests, and returns the target directory. Releases are optimised more;
+/// `cargo xtask verify` tests them.
+fn build_for_tests(build: Run) -> Result<PathBuf, String> {
     let target = workspace::target_dir().join("python");
     let build = build.env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1").env("CARGO_PROFILE_RELEASE_PANIC", "abort");
     build.env("CARGO_TARGET_DIR", &target).limit(30 * 60).capture().map(|_| target)
 }
 
-/// Builds the command from the libraries that the wheel is built from, and returns its path.
-pub fn command() -> Result<PathBuf, String> {
+/// Builds the command that tests run from the libraries that the wheel is built from, and returns its path.
+pub fn tested_command() -> Result<PathBuf, String> {
     let package =
         ["--package", "safetensors-host", "--manifest-path", "crates/safetensors-python/Cargo.toml"];
-    let target = built(own_cargo().words("build --release --locked --quiet").args(package))?;
+    let target = build_for_tests(own_cargo().words("build --release --locked --quiet").args(package))?;
     Ok(target.join("release/safetensors"))
 }
 
 /// Returns the Python of an environment, with the package as it is now. The wheel is for every Python, and
 /// cargo builds only what has changed.
 pub fn installed(name: &str) -> Result<PathBuf, String> {
+    // Another thread may build the same wheel.
+    static BUILDING: Mutex<()> = Mutex::new(());
+    let _held = BUILDING.lock().map_err(|_| "an earlier build of the wheel panicked".to_owned())?;
     let (python, wheels) = (environment(name)?, workspace::target_dir().join("python/wheels"));
     let wheel = ["--no-build-isolation", "crates/safetensors-python", "--wheel-dir"];
-    built(pip(&environment("main")?, "wheel").args(wheel).args([&wheels]))?;
+    build_for_tests(pip(&environment("main")?, "wheel").args(wheel).args([&wheels]))?;
     let install = ["--force-reinstall", "--no-index", "embedded-safetensors", "--find-links"];
     pip(&python, "install").args(install).args([wheels]).capture()?;
     Ok(python)
@@ -96,7 +99,7 @@ pub fn installed(name: &str) -> Result<PathBuf, String> {
 
 /// Runs the tests of an environment with the command and the package as they are now. No test is a failure.
 pub fn pytest(name: &str) -> Outcome {
-    let (command, python) = (command()?, installed(name)?);
+    let (command, python) = (tested_command()?, installed(name)?);
     if name == "main" {
         machine::npm("tests/python/huggingface-js")?;
     }

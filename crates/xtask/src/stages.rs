@@ -52,10 +52,11 @@ impl Stage {
         if missing.is_empty() { Ok(()) } else { Err(missing.join("; ")) }
     }
 
-    /// Runs all steps side by side: one compiles what the other does not need. Its needs must be set up.
+    /// Runs all steps side by side: while one waits, another uses the processor. Cargo makes builds in one
+    /// directory wait. Its needs must be set up.
     pub fn run(&self) -> Outcome {
-        let tallies: Result<Vec<Tally>, String> = side_by_side(self.steps, Step::run).into_iter().collect();
-        Ok(tallies?.into_iter().sum())
+        let outcomes = side_by_side(self.steps, Step::run).into_iter();
+        Ok(outcomes.map(|outcome| outcome.unwrap_or_else(|why| Tally::of(self.name, Err(why)))).sum())
     }
 }
 
@@ -93,15 +94,15 @@ fn with_seed(run: Run) -> Run {
     seed.into_iter().fold(run, |run, seed| run.env("SUITE_SEED", seed.to_string()))
 }
 
-/// Measures the memory of the command that tests share with the wheel.
+/// Measures the memory of the command, and of programs that read through the library.
 fn memory() -> Outcome {
-    let command = python::command()?;
+    let command = python::tested_command()?;
     let words = "run --locked --quiet --package safetensors-host --features chips --example memory";
     Ok(Tally::of(words, own_cargo().words(words).env("SAFETENSORS_BIN", command).check()))
 }
 
-/// The libraries and the command: each build of all of them has the same features.
-const TESTED: &str = "--workspace --exclude xtask --exclude verification --exclude support \
+/// Steps with these words share one build, because they ask for the same features.
+const LIBRARIES_AND_COMMAND: &str = "--workspace --exclude xtask --exclude verification --exclude support \
     --features embedded-safetensors/defmt";
 
 /// The tests in which the order of bytes matters, without those of panics, which end WebAssembly, and of the
@@ -135,7 +136,7 @@ pub const QUICK: [Stage; 6] = [
     stage("api", "the documentation of the libraries builds; their public API is what tests/api says")
         .steps(&[Call(|| generate::check("api"))]),
     stage("workspace", "unit tests of libraries, command and xtask; examples and transcripts of the pages")
-        .steps(&[Share("--package xtask"), Share(TESTED)]),
+        .steps(&[Share("--package xtask"), Share(LIBRARIES_AND_COMMAND)]),
     stage("no-std", "the suite as firmware builds it, with a share of the slow cases; house rules")
         .steps(&[Share("--package verification")]),
     stage("targets", "the core with each of its features for Cortex-M3 and RISC-V")
@@ -144,7 +145,7 @@ pub const QUICK: [Stage; 6] = [
 ];
 
 /// The stages that also run with `--full`: what else guards a promise.
-pub const FULL: [Stage; 14] = [
+pub const FULL: [Stage; 13] = [
     stage("lints", "no warnings with other features, in firmware, C and Python; licences and sources")
         .needs(&[
             Need::Targets(&["wasm32-unknown-unknown"]),
@@ -183,14 +184,17 @@ pub const FULL: [Stage; 14] = [
             Emulated("s390x-unknown-linux-gnu"),
             Emulated("wasm32-wasip1"),
         ]),
-    stage("command", "`fit` and `flash` with probe-rs").steps(&[Share(
-        "--package safetensors-host --features chips --lib --test command -- chips:: fit:: flash:: \
-         every_command:: completions:: pages:: --skip kill",
-    )]),
+    stage("command", "`fit` and `flash` with probe-rs; the build that later stages run").steps(&[
+        Share(
+            "--package safetensors-host --features chips --lib --test command -- chips:: fit:: flash:: \
+             every_command:: completions:: pages:: --skip kill",
+        ),
+        Call(|| Ok(Tally::of("the command builds as a release", python::tested_command().map(drop)))),
+    ]),
     stage("prove", "no panic symbol; a second grammar; theorems about the layout; interrupted updates")
         .needs(&[Need::Targets(&BARE_TARGETS), Need::Program("z3", "z3")])
         .steps(&[
-            Proofs(&[TESTED, "--lib proof"]),
+            Proofs(&[LIBRARIES_AND_COMMAND, "--lib proof"]),
             Proofs(&["--profile suite --package safetensors-slots"]),
             Call(linking::no_panic),
         ]),
@@ -206,12 +210,9 @@ pub const FULL: [Stage; 14] = [
     stage("python", "the Python package, and what it and the command must agree with")
         .needs(&python::NEEDS)
         .steps(&[Call(|| python::pytest("main"))]),
-    stage("torch", "files of PyTorch, scanners of pickles, and the reference's own Python tests")
-        .needs(&[Need::Python("torch")])
-        .steps(&[Call(|| python::pytest("torch"))]),
-    stage("tensorflow", "checkpoints of TensorFlow, and its arrays")
-        .needs(&[Need::Python("tensorflow")])
-        .steps(&[Call(|| python::pytest("tensorflow"))]),
+    stage("frameworks", "PyTorch: files, scanners, the reference's Python tests; TensorFlow: checkpoints, arrays")
+        .needs(&[Need::Python("torch"), Need::Python("tensorflow")])
+        .steps(&[Call(|| python::pytest("torch")), Call(|| python::pytest("tensorflow"))]),
     stage("generated", "committed files are what their generators write")
         .needs(&[Need::Python("main")])
         .steps(&[Call(generate::check_all)]),

@@ -14,7 +14,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 const MIB: u64 = 1 << 20;
-/// The dev profile measures the command that tests share with the wheel: less optimised, with more code.
+/// The stage `costs` measures a build with more code than a release.
 const CODE: u64 = if cfg!(debug_assertions) { MIB } else { 0 };
 /// `check`, for any header.
 const CHECKED: u64 = 8 * MIB + CODE;
@@ -185,7 +185,7 @@ impl Run {
         let (words, input) = command.split_once(" < @").map_or((command, None), |(words, name)| {
             (words, Some(File::open(folder.join(name)).expect("the file")))
         });
-        let mut program = Command::new(built());
+        let mut program = Command::new(command_path());
         program.args(words.split(' ').map(|word| word.trim_start_matches('@'))).current_dir(folder);
         program.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let run = Self::start(&mut program, line, input, exit.parse().expect("an exit code"));
@@ -222,8 +222,8 @@ impl Run {
     }
 }
 
-/// Returns the path of the command: beside this program, or as a variable says.
-fn built() -> PathBuf {
+/// Returns `SAFETENSORS_BIN`, or the command beside this program.
+fn command_path() -> PathBuf {
     if let Some(path) = std::env::var_os("SAFETENSORS_BIN") {
         return path.into();
     }

@@ -5,7 +5,7 @@
 use super::{PANIC_FREE, UNWANTED, WARNINGS, directory};
 use crate::elf::Elf;
 use crate::process::Run;
-use crate::python::command;
+use crate::python::tested_command;
 use crate::report::{Outcome, Tally};
 use crate::toolchain::{Toolchain, own_cargo};
 use crate::workers::side_by_side;
@@ -156,7 +156,7 @@ impl Build {
     fn test_programs(&self) -> Vec<(&'static str, Result<String, String>)> {
         let recorded = self.output("recorded.safetensors");
         let [misuse, round_trip, slots] = PROGRAMS;
-        let accepted = || Run::new(command()?).args(["check"]).args([&recorded]).capture();
+        let accepted = || Run::new(tested_command()?).args(["check"]).args([&recorded]).capture();
         let lacks = |path| Elf::open(&self.build(path)?)?.lacks(&UNWANTED).map(|()| String::new());
         let plain = PROGRAMS.iter().filter(|_| !self.flags.contains("-fsanitize"));
         let lacking = plain.map(|path| ("no panic and no heap", lacks(path)));
