@@ -189,7 +189,7 @@ pub const FULL: [Stage; 13] = [
             "--package safetensors-host --features chips --lib --test command -- chips:: fit:: flash:: \
              every_command:: completions:: pages:: --skip kill",
         ),
-        Call(|| Ok(Tally::of("the command builds as a release", python::tested_command().map(drop)))),
+        Call(|| Ok(Tally::of("the command of the tests builds", python::tested_command().map(drop)))),
     ]),
     stage("prove", "no panic symbol; a second grammar; theorems about the layout; interrupted updates")
         .needs(&[Need::Targets(&BARE_TARGETS), Need::Program("z3", "z3")])
