@@ -89,11 +89,11 @@ pub fn firmware() -> Outcome {
         let (folder, features) = (format!("firmware/{name}"), features.join(" "));
         for triple in targets.iter().take(1).chain(targets.iter().skip(1).last()) {
             let lint = Toolchain::for_target(triple)?.cargo("clippy").args(["--release"]);
-            tally.check(&format!("{folder} for {triple}"), clippy(lint, &folder, features.trim()));
+            tally.check(&format!("{folder} for {triple}"), clippy(lint, &folder, &features));
         }
         if *runs_here {
             let lint = own_cargo().args(["clippy", "--all-targets"]);
-            tally.check(&format!("{folder}, its tests and examples"), clippy(lint, &folder, features.trim()));
+            tally.check(&format!("{folder}, its tests and examples"), clippy(lint, &folder, &features));
         }
     }
     Ok(tally)

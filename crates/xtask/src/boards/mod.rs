@@ -25,16 +25,12 @@ pub struct Package {
     pub name: String,
     /// The targets that it is built for.
     pub targets: Vec<String>,
-    /// The sets of features to build it with, as `--features` takes them.
-    #[serde(default = "no_features")]
+    /// The features that clippy checks it with.
+    #[serde(default)]
     pub features: Vec<String>,
     /// Whether it has examples and tests that run on this computer.
     #[serde(default)]
     pub runs_here: bool,
-}
-
-fn no_features() -> Vec<String> {
-    vec![String::new()]
 }
 
 /// `package.metadata` in a manifest.
