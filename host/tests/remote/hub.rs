@@ -87,20 +87,22 @@ fn a_file_of_the_hub_has_one_name() {
 
 #[test]
 fn urls_are_rejected_where_only_files_are_read() {
-    let (place, url) = (Place::new(), "https://h/m?key=secret");
+    let (place, server) = (Place::new(), serve([("/m", sound())]));
+    let url = server.url("/m?key=secret");
     place.put("m", &sound());
     for args in [
-        &["scan", url][..],
-        &["hash", "--verify", url],
-        &["pack", "m", "-o", "k", "--order", url],
-        &["checkpoint", "c", "m", "--also", url],
-        &["convert", "https://h/pytorch_model.bin?key=secret", "o.safetensors"],
+        &["scan", &url][..],
+        &["hash", "--verify", &url],
+        &["pack", "m", "-o", "k", "--order", &url],
+        &["checkpoint", "c", "m", "--also", &url],
+        &["convert", &server.url("/pytorch_model.bin?key=secret"), "o.safetensors"],
     ] {
         let rejected = run(&place, args, &[]);
         let sentence = "?…: a URL is not supported here; download it\n";
         assert!(rejected.code == Some(2) && rejected.err.ends_with(sentence), "{args:?}: {rejected:?}");
         assert!(!rejected.err.contains("secret"), "{rejected:?}");
     }
+    assert_eq!(server.connections(), 0);
 }
 
 #[test]

@@ -32,7 +32,9 @@ pub fn verify(context: &Context, list: &Path) -> Result<Vec<Found>, Error> {
         true => verify_folder(context, list),
         false => match read_list(list) {
             Ok(expected) => check(context, Path::new(""), &expected),
-            Err(_) if Model::open(context, list).is_ok() => Err(Error::about(list, OF_MODEL)),
+            Err(_) if list.is_file() && Model::open(context, list).is_ok() => {
+                Err(Error::about(list, OF_MODEL))
+            }
             Err(error) => Err(error),
         },
     }
