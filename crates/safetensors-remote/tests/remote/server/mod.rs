@@ -42,10 +42,10 @@ pub struct Wire {
 }
 
 impl Wire {
+    /// Counts before it writes: the client may read all bytes and end before `write_all` returns.
     pub fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.stream.write_all(bytes)?;
         self.sent.fetch_add(bytes.len() as u64, Ordering::Relaxed);
-        Ok(())
+        self.stream.write_all(bytes)
     }
 
     /// Says nothing more until the client closes the connection.
