@@ -23,18 +23,13 @@ const FORMAT: u64 = 57;
 /// Writes the pages, and checks that the documentation has no warnings. With a compiler whose JSON cannot be
 /// read, the pages stay as they are; where `CI` is set that is an error.
 pub fn write() -> Outcome {
-    let rustdoc = with_json()?;
-    let mut tally = Tally::default();
+    let libraries = LIBRARIES.iter().flat_map(|library| ["--package", library]);
+    let doc =
+        own_cargo().words("doc --locked --quiet --keep-going --no-deps --lib --all-features").args(libraries);
+    let doc = doc.env("RUSTDOCFLAGS", "-Dwarnings -Zunstable-options --output-format json");
+    doc.env("RUSTDOC", with_json()?).check()?;
+    let mut tally = Tally::of("the documentation has no warnings", Ok(()));
     for library in LIBRARIES {
-        let doc =
-            own_cargo().words("rustdoc --locked --quiet --lib --all-features --package").args([library]);
-        let doc = doc.words("-- -Dwarnings -Zunstable-options --output-format json");
-        let built = doc.env("RUSTDOC", &rustdoc).check();
-        let is_built = built.is_ok();
-        tally.check(&format!("the documentation of {library}"), built);
-        if !is_built {
-            continue;
-        }
         match list(library)? {
             Some(api) => workspace::write(&page(library), api.as_bytes())?,
             None => {
