@@ -1,6 +1,7 @@
 //! Every conformance vector through the command, but those above 16 MiB: the suite reads that half gigabyte.
+//! `decode` reads the share of the run.
 
-use crate::support::{Place, finish};
+use crate::support::{Place, finish, share};
 use serde_json::{Map, Value, json};
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -9,17 +10,20 @@ use vectors::{Ours, TensorRow, Vector};
 
 const LONGEST: usize = 16 << 20;
 
-/// The vectors with their files.
-fn listed(place: &Place) -> Vec<(Vector, PathBuf)> {
+fn all() -> Vec<Vector> {
     let all = vectors::load().vectors.into_iter().filter(|vector| vector.length <= LONGEST);
+    let all: Vec<_> = all.collect();
+    assert!(all.len() >= 1500, "{} vectors", all.len());
+    all
+}
+
+/// The vectors with their files.
+fn listed(place: &Place, vectors: impl IntoIterator<Item = Vector>) -> Vec<(Vector, PathBuf)> {
     let path = |vector: &Vector| match &vector.file {
         Some(file) => vectors::folder().join(file),
         None => place.put(&vector.id, &vector.bytes()).path(&vector.id),
     };
-    let listed: Vec<_> =
-        all.map(|vector| (path(&vector), vector)).map(|(path, vector)| (vector, path)).collect();
-    assert!(listed.len() >= 1500, "{} vectors", listed.len());
-    listed
+    vectors.into_iter().map(|vector| (path(&vector), vector)).map(|(path, vector)| (vector, path)).collect()
 }
 
 /// Asks one process about all files, and returns its answers.
@@ -33,7 +37,7 @@ fn checked(place: &Place, options: &[&str], listed: &[(Vector, PathBuf)]) -> Vec
 #[test]
 fn check_is_right_about_every_vector() {
     let place = Place::new();
-    let listed = listed(&place);
+    let listed = listed(&place, all());
     let answers = checked(&place, &[], &listed);
     assert_eq!(answers.len(), listed.len());
     for ((vector, path), answer) in listed.iter().zip(&answers) {
@@ -50,7 +54,7 @@ fn check_is_right_about_every_vector() {
 #[test]
 fn as_published_is_the_verdict_of_the_text() {
     let place = Place::new();
-    let listed = listed(&place);
+    let listed = listed(&place, all());
     let answers = checked(&place, &["--as-published"], &listed);
     assert_eq!(answers.len(), listed.len());
     let mut only_published = 0;
@@ -65,14 +69,14 @@ fn as_published_is_the_verdict_of_the_text() {
     assert!(only_published >= 15, "{only_published}");
 }
 
-/// One process for each file, as many at once as there are cores.
+/// One process for each file of the run's share, as many at once as there are cores.
 #[test]
 fn decode_is_right_about_every_vector() {
     let place = Place::new();
-    let listed = listed(&place);
-    let share = listed.len().div_ceil(thread::available_parallelism().map_or(1, usize::from));
+    let listed = listed(&place, share::part(all(), 0));
+    let for_each = listed.len().div_ceil(thread::available_parallelism().map_or(1, usize::from));
     thread::scope(|scope| {
-        for part in listed.chunks(share) {
+        for part in listed.chunks(for_each) {
             let place = &place;
             scope.spawn(move || part.iter().for_each(|(vector, path)| decode(place, vector, path)));
         }

@@ -14,6 +14,10 @@ use tempfile::TempDir;
 
 pub use random::Random;
 
+#[path = "../../../tests/support/share.rs"]
+#[expect(dead_code, reason = "the suite uses the rest")]
+pub mod share;
+
 #[path = "../../../tests/support/random.rs"]
 #[expect(dead_code, reason = "no fuzzer gives numbers, and nothing is shuffled")]
 mod random;
@@ -227,7 +231,7 @@ pub fn text(place: &Place, model: &str, name: &str) -> String {
 
 /// The generator of `SUITE_SEED`, which it prints.
 pub fn random() -> Random {
-    let seed = std::env::var("SUITE_SEED").map_or(0, |text| text.parse().expect("a number"));
+    let seed = share::seed();
     println!("SUITE_SEED={seed}");
     Random::new(seed)
 }
