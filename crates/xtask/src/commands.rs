@@ -196,7 +196,7 @@ mod tests {
 
     #[test]
     fn unknown_words_end_in_one_sentence() {
-        let commands = "sise; --fast; test --fast; test --full no-std; demo sise; demo minilm --fast; \
+        let commands = "sise; --fast; test --fast; test --full workspace; demo sise; demo minilm --fast; \
             firmware --fast; generate sise; measure sise; fuzz sise; coverage sise; oracle sise";
         for words in commands.split("; ") {
             let sentence = run(&words.split(' ').collect::<Vec<_>>()).expect_err(words);

@@ -8,6 +8,7 @@ use crate::toolchain::{BARE_TARGETS, own_cargo};
 use crate::workers::side_by_side;
 use crate::workspace::in_memory;
 use crate::{boards, c, linking, lint, measure, python, release};
+use std::thread::available_parallelism;
 
 /// A stage: a name, a line about it, what it needs, and its steps.
 pub struct Stage {
@@ -83,8 +84,12 @@ impl Step {
     }
 }
 
+/// Runs one test more at a time than there are cores, because some tests wait for servers or programs.
 fn test(words: &str) -> Run {
-    in_memory(own_cargo().args(["test", "--locked", "--quiet", "--no-fail-fast"]).words(words))
+    let more = available_parallelism().map_or(1, usize::from) + 1;
+    let threads = std::env::var("RUST_TEST_THREADS").unwrap_or_else(|_| more.to_string());
+    let run = own_cargo().args(["test", "--locked", "--quiet", "--no-fail-fast"]).words(words);
+    in_memory(run.env("RUST_TEST_THREADS", threads))
 }
 
 /// Sets a seed for random files and shares: different for each commit, the same for the same commit.
@@ -126,7 +131,7 @@ pub fn stages() -> impl Iterator<Item = &'static Stage> {
 }
 
 /// The stages that run with every change, in minutes.
-pub const QUICK: [Stage; 6] = [
+pub const QUICK: [Stage; 4] = [
     stage("format", "every file is formatted by rustfmt")
         .needs(&[Need::Component("rustfmt", "fmt")])
         .steps(&[Call(lint::format)]),
@@ -135,13 +140,13 @@ pub const QUICK: [Stage; 6] = [
         .steps(&[Clippy("--workspace")]),
     stage("api", "the documentation of the libraries builds; their public API is what tests/api says")
         .steps(&[Call(|| generate::check("api"))]),
-    stage("workspace", "unit tests of libraries, command and xtask; examples and transcripts of the pages")
-        .steps(&[Share("--package xtask"), Share(LIBRARIES_AND_COMMAND)]),
-    stage("no-std", "the suite as firmware builds it, with a share of the slow cases; house rules")
-        .steps(&[Share("--package verification")]),
-    stage("targets", "the core with each of its features for Cortex-M3 and RISC-V")
-        .needs(&[Need::Targets(&lint::CHECKED)])
-        .steps(&[Call(lint::features_of_core)]),
+    stage("workspace", "its tests, with a share of the slow cases; the core's features for microcontrollers")
+        .steps(&[
+            Share(LIBRARIES_AND_COMMAND),
+            Share("--package xtask"),
+            Call(lint::features_of_core),
+            Share("--package verification"),
+        ]),
 ];
 
 /// The stages that also run with `--full`: what else guards a promise.
