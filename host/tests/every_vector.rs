@@ -11,19 +11,22 @@ use vectors::{Ours, TensorRow, Vector};
 const LONGEST: usize = 16 << 20;
 
 fn all() -> Vec<Vector> {
-    let all = vectors::load().vectors.into_iter().filter(|vector| vector.length <= LONGEST);
-    let all: Vec<_> = all.collect();
+    let mut all = vectors::load().vectors;
+    all.retain(|vector| vector.length <= LONGEST);
     assert!(all.len() >= 1500, "{} vectors", all.len());
     all
 }
 
 /// The vectors with their files.
 fn listed(place: &Place, vectors: impl IntoIterator<Item = Vector>) -> Vec<(Vector, PathBuf)> {
-    let path = |vector: &Vector| match &vector.file {
-        Some(file) => vectors::folder().join(file),
-        None => place.put(&vector.id, &vector.bytes()).path(&vector.id),
+    let with_file = |vector: Vector| {
+        let path = match &vector.file {
+            Some(file) => vectors::folder().join(file),
+            None => place.put(&vector.id, &vector.bytes()).path(&vector.id),
+        };
+        (vector, path)
     };
-    vectors.into_iter().map(|vector| (path(&vector), vector)).map(|(path, vector)| (vector, path)).collect()
+    vectors.into_iter().map(with_file).collect()
 }
 
 /// Asks one process about all files, and returns its answers.
