@@ -7,7 +7,7 @@ use crate::report::{Outcome, Tally};
 use crate::toolchain::{Toolchain, own_cargo};
 use crate::workspace;
 
-/// Targets that the core is checked for; with each feature alone, only for the first.
+/// Targets that the core is checked for. With each feature alone, only the full tier checks the second.
 const CHECKED: [&str; 2] = ["thumbv7m-none-eabi", "riscv32imc-unknown-none-elf"];
 /// Targets that the libraries are only checked for.
 pub const PORTS: [&str; 4] =
@@ -66,10 +66,12 @@ fn check_core(toolchains: &[Toolchain], features: impl Iterator<Item = String>) 
     Ok(tally)
 }
 
-/// Checks the libraries for other systems and microcontrollers, and with the oldest Rust.
+/// Checks the libraries for other systems and microcontrollers, and with the oldest Rust; and each feature of
+/// the core alone for the second target.
 pub fn ports() -> Outcome {
     let (desktops, boards) = PORTS.split_at(2);
     let mut tally = check_core(&Toolchain::for_targets(boards)?, [features()?.join(",")].into_iter())?;
+    tally.add(check_core(&Toolchain::for_targets(&CHECKED[1..])?, features()?.into_iter())?);
     let libraries = "-p embedded-safetensors -p embedded-safestructures -p safetensors-emit -p safetensors-files \
          -p safetensors-quant -p safetensors-slots";
     let desktops = Toolchain::for_targets(desktops)?;

@@ -189,10 +189,10 @@ pub const FULL: [Stage; 13] = [
             Emulated("s390x-unknown-linux-gnu"),
             Emulated("wasm32-wasip1"),
         ]),
-    stage("command", "every vector; `fit` and `flash` with probe-rs; the build that later stages run").steps(&[
+    stage("command", "`decode` of every vector; `fit` and `flash` with probe-rs; the build that later stages run").steps(&[
         Tests(
             "--package safetensors-host --features chips --lib --test command -- chips:: fit:: flash:: \
-             every_command:: every_vector:: completions:: pages:: --skip kill",
+             every_command:: every_vector::decode completions:: pages:: --skip kill",
         ),
         Call(|| Ok(Tally::of("the command of the tests builds", python::tested_command().map(drop)))),
     ]),
